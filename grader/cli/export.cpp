@@ -23,6 +23,7 @@
 #include "cli/commands.h"
 #include "cli/exported_class.h"
 #include "cli/grade_files.h"
+#include "cli/view_file.h"
 #include "course/batch/class_run.h"
 #include "course/batch/contain.h"
 #include "course/exports/exports.h"
@@ -41,6 +42,7 @@ struct ExportOptions {
   std::vector<std::string> formats;
   std::optional<fs::path> gradebook, policy, sources;
   std::optional<std::string> student, column;
+  std::string source_root;
   std::optional<fs::path> worksheet;
   std::string unfinished = "refuse", not_submitted = "empty", username = "login";
   bool no_pdf = false, without_overrides = false, all_graded = false;
@@ -49,6 +51,8 @@ struct ExportOptions {
 const std::vector<std::string> kFormats{
     "gradescope", "autolab",      "canvas",           "moodle", "blackboard",  "brightspace", "sakai",
     "ilias",      "prairielearn", "prairielearn-csv", "junit",  "leaderboard", "feedback",    "class-report"};
+// For one student's repository or for another program; a class has no use for them.
+const std::vector<std::string> kForOne{"view", "github", "gitlab"};
 // What says nothing of a grade that somebody would enter.
 const std::set<std::string> kPages{"leaderboard", "feedback", "class-report"};
 
@@ -354,7 +358,7 @@ class Export {
   void write_data() {
     const std::string lab = parts_.run.at("lab");
     GradeFiles files(students_, output_, !options_.student);
-    files.write(formats_, lab, options_.column.value_or(lab));
+    files.write(formats_, lab, options_.column.value_or(lab), options_.source_root);
     if (options_.worksheet) worksheet_note_ = files.write_worksheet(*options_.worksheet, options_.column);
     written_.insert(files.written().begin(), files.written().end());
     troubles_.insert(files.troubles().begin(), files.troubles().end());
@@ -376,9 +380,24 @@ class Export {
   json made_from_;
 };
 
-}  // namespace
-
-namespace {
+// The exit code, as of a run's export.
+int export_view(const ExportOptions& options) {
+  if (options.formats.empty() || options.output.empty())
+    throw UsageError("{}: of a view --format and --output are needed: which files, and where",
+                     options.run.string());
+  const std::set<std::string> formats(options.formats.begin(), options.formats.end());
+  for (const std::string& format : formats)
+    if (!formats_of_a_view().contains(format))
+      throw UsageError("{}: a view alone is not enough for '{}'; there is {}", options.run.string(), format,
+                       fmt::join(formats_of_a_view(), ", "));
+  const ExportedClass student = class_of_view(options.run);
+  const std::string lab = student.graded.front().at("lab");
+  GradeFiles files(student, options.output, true);
+  files.write(formats, lab, lab, options.source_root);
+  for (const auto& [format, file] : files.written()) fmt::print("{:<13} {}\n", format, file.string());
+  for (const auto& [who, why] : files.troubles()) say("{}: {}\n", who, why);
+  return files.troubles().empty() ? kExitGraded : kExitJudgeFault;
+}
 
 void add_attention_command(CLI::App& app, int& code) {
   const auto options = std::make_shared<ExportOptions>();
@@ -401,12 +420,16 @@ void add_export_command(CLI::App& app, int& code) {
   add_attention_command(app, code);
   const auto options = std::make_shared<ExportOptions>();
   CLI::App* command = app.add_subcommand("export", "a run's grades for courseware, students and staff");
-  command->add_option("run", options->run, "a run's folder, scored")->required();
+  command->add_option("run", options->run, "a run's folder, scored; or one student's view, a file")
+      ->required();
+  std::vector<std::string> formats = kFormats;
+  formats.insert(formats.end(), kForOne.begin(), kForOne.end());
   command
-      ->add_option("--format", options->formats,
-                   "of " + fmt::format("{}", fmt::join(kFormats, ", ")) + "; default: all")
+      ->add_option(
+          "--format", options->formats,
+          fmt::format("of {}; default: all but the last {}", fmt::join(formats, ", "), kForOne.size()))
       ->delimiter(',')
-      ->check(CLI::IsMember(kFormats));
+      ->check(CLI::IsMember(formats));
   command->add_option("--output", options->output, "a folder; default: RUN/export");
   command
       ->add_option("--gradebook", options->gradebook,
@@ -445,8 +468,12 @@ void add_export_command(CLI::App& app, int& code) {
                       "what students may see by another policy than the run's own");
   command->add_option("--sources", options->sources,
                       "a folder a submission, to look for similar ones; default: the run's snapshots");
+  command->add_option("--source-root", options->source_root,
+                      "where a repository has the sources, for remarks at their lines (github, gitlab)");
   command->add_flag("--no-pdf", options->no_pdf, "the class report as HTML alone");
-  command->callback([options, &code] { code = Export(*options).execute(); });
+  command->callback([options, &code] {
+    code = fs::is_regular_file(options->run) ? export_view(*options) : Export(*options).execute();
+  });
 }
 
 }  // namespace warpgrade

@@ -43,7 +43,10 @@ std::string GradeFiles::table_name(const std::string& format) {
 }
 
 void GradeFiles::write(const std::set<std::string>& formats, const std::string& lab,
-                       const std::string& column) {
+                       const std::string& column, const std::string& source_root) {
+  if (formats.contains("view"))
+    write_each("view", ".json", [](const json& view) { return json_text(view, 1) + "\n"; });
+  write_code_hosts(formats, source_root);
   if (formats.contains("gradescope")) {
     write_each("gradescope", ".json",
                [](const json& view) { return json_text(gradescope_results(view), 1) + "\n"; });
@@ -60,6 +63,16 @@ void GradeFiles::write(const std::set<std::string>& formats, const std::string& 
   if (formats.contains("ilias")) write_ilias(lab);
   if (formats.contains("junit") && !students_.graded.empty())
     write_text(written_["junit"] = output_ / "junit.xml", junit_xml(students_.graded));
+}
+
+void GradeFiles::write_code_hosts(const std::set<std::string>& formats, const std::string& source_root) {
+  if (formats.contains("github")) {
+    write_each("github", ".txt", [&](const json& view) { return github_annotations(view, source_root); });
+    write_each("github", ".md", github_summary);
+  }
+  if (formats.contains("gitlab"))
+    write_each("gitlab", ".json",
+               [&](const json& view) { return json_text(gitlab_quality(view, source_root), 1) + "\n"; });
 }
 
 std::string GradeFiles::write_worksheet(const fs::path& worksheet, const std::optional<std::string>& column) {

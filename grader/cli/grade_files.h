@@ -23,7 +23,9 @@ class GradeFiles {
   GradeFiles(const ExportedClass& students, std::filesystem::path output, bool whole)
       : students_(students), output_(std::move(output)), whole_(whole) {}
 
-  void write(const std::set<std::string>& formats, const std::string& lab, const std::string& column);
+  // `source_root`: where a repository has the sources, for remarks at their lines.
+  void write(const std::set<std::string>& formats, const std::string& lab, const std::string& column,
+             const std::string& source_root);
 
   // Fills a copy of the worksheet; returns what to tell of it.
   std::string write_worksheet(const std::filesystem::path& worksheet,
@@ -40,6 +42,7 @@ class GradeFiles {
  private:
   void write_each(const std::string& format, const std::string& ending,
                   const std::function<std::string(const nlohmann::json&)>& text_of);
+  void write_code_hosts(const std::set<std::string>& formats, const std::string& source_root);
   void write_tables(const std::set<std::string>& formats, const std::string& column);
   void write_ilias(const std::string& lab);
 

@@ -284,7 +284,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[SyntheticClass, 
     assert warpgrade("collect", run).returncode == 0
     done = warpgrade("export", run, "--format", "gradescope", "--unfinished", "leave-empty")
     assert done.returncode == 0, done.stderr
-    command: Words = [ROOT / "scripts/gradescope/pack", "--results", run / "export", folder / "autograder.zip"]
+    command: Words = [ROOT / "scripts/bridges/gradescope/pack", "--results", run / "export", folder / "autograder.zip"]
     subprocess.run(command, check=True, capture_output=True)
     with zipfile.ZipFile(folder / "autograder.zip") as archive:
         assert {"setup.sh", "run_autograder", "students.json"} <= set(archive.namelist())
@@ -335,7 +335,7 @@ def test_who_is_not_in_the_run_gets_no_score_and_a_sentence(prepared: tuple[Synt
 
 
 def test_an_archive_of_results_wants_an_export(tmp_path: Path) -> None:
-    command: Words = [ROOT / "scripts/gradescope/pack", "--results", tmp_path, tmp_path / "a.zip"]
+    command: Words = [ROOT / "scripts/bridges/gradescope/pack", "--results", tmp_path, tmp_path / "a.zip"]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert done.returncode == 1 and "expected gradescope-students.json" in done.stderr
     assert not (tmp_path / "a.zip").exists()

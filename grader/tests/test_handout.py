@@ -12,9 +12,12 @@ import tarfile
 from pathlib import Path
 from types import ModuleType
 
+import junitparser
 import pytest
 import yaml
+from code_hosts import commands_in
 from conftest import ROOT, WARPGRADE, Words
+from platform_box import GithubRunner
 
 # Folders of a lab that hold its solutions, and folders that hold copies of them.
 SOLUTIONS = [
@@ -242,3 +245,30 @@ def test_a_wheel_names_the_c_library_that_its_programs_need(wheel: Path, handout
         shown = subprocess.run(["objdump", "-p", program], capture_output=True, text=True, check=True).stdout
         newest = max([newest, *((2, int(minor)) for minor in re.findall(r"GLIBC_2\.(\d+)", shown))])
     assert f"-manylinux_{newest[0]}_{newest[1]}_" in wheel.name
+
+
+def test_a_students_repository_is_judged_on_githubs_runner(archive: Path, tmp_path: Path) -> None:
+    """The steps of the bridge's workflow: the hand-out is fetched once, remarks stand at the student's lines."""
+    runner = GithubRunner(ROOT / "scripts/bridges/github/warpgrade.yml", tmp_path, archive)
+    steps = runner.steps("judge")
+    assert list(steps) == ["Get Warpgrade", "Judge"]
+    shutil.copytree(ROOT / "grader/tests/demo_class/fay.out_of_bounds", tmp_path / "work/student/spmm")
+    got = runner.run(steps["Get Warpgrade"], PACKAGE_SHA256="0" * 64)
+    assert got.returncode != 0, "a package that was changed on its way"
+    assert not (tmp_path / "home/warpgrade").exists()
+    got = runner.run(steps["Get Warpgrade"])
+    assert got.returncode == 0, got.stderr
+    assert runner.run(steps["Get Warpgrade"], PACKAGE_URL="file:///nowhere").returncode == 0, "the cache has it"
+
+    judged = runner.run(steps["Judge"], CASES="synth-identity-k32")
+    assert judged.returncode == 3, judged.stdout + judged.stderr
+    (remark,) = commands_in(judged.stdout)
+    assert remark.name == "error"
+    assert remark.properties == {"file": "student/spmm/spmm.cu", "line": "6", "title": "out of bounds"}
+    summary = (tmp_path / "temp/summary.md").read_text(encoding="utf-8")
+    assert "| synth-identity-k32 | **runtime error** |" in summary
+    assert "spmm.cu:6: writes 4 bytes just past the end of C" in summary
+    assert "points" not in summary, "the hand-out does not know them"
+    junit = junitparser.JUnitXml.fromfile(str(tmp_path / "temp/warpgrade-results/junit.xml"))
+    assert (junit.tests, junit.errors) == (1, 1)
+    assert not (tmp_path / "home/warpgrade/.cache/venv").exists(), "no report's packages are fetched"

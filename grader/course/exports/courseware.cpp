@@ -71,6 +71,7 @@ std::string headline(const json& view) {
   if (view.at("verdict") == "not_submitted") return text + "\nNothing was handed in.";
   if (view.at("verdict") == "graded_elsewhere") return text;
   if (view.value("unfinished", false)) text += ", so far: cases are not judged yet";
+  if (view.contains("judged_by")) text += "\n" + view.at("judged_by").get<std::string>();
   if (measured < most)
     text += fmt::format("\nSpeed was not measured in this run: {} points are still open",
                         points_cell(most - measured));

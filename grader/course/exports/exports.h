@@ -57,6 +57,17 @@ bool is_not_on_roster(const nlohmann::json& view, const Views& all);
 // JUnit XML as Jenkins reads it: a suite a student, a test case a case.
 std::string junit_xml(const Views& views);
 
+// GitHub's workflow commands for a student's mistakes, one a line: `::error file=,line=,title=::message`, ten
+// errors and ten warnings at most. `root`: the sources' folder in the repository.
+std::string github_annotations(const nlohmann::json& view, const std::string& root);
+
+// GitHub's job summary: a table of the cases and the first message, as Markdown. It has no points: in a
+// student's repository they are not known.
+std::string github_summary(const nlohmann::json& view);
+
+// GitLab's Code Quality report: the mistakes that have a line.
+nlohmann::json gitlab_quality(const nlohmann::json& view, const std::string& root);
+
 // The anonymous list: {schema, run, lab, baseline, titles, rows: [{rank, shared, name, points, max_points,
 // correct, total, speed, speedups}]}, best first: by points, then by `speed`, the geometric mean of the
 // speed-ups over the thresholds' baseline with its interval, of who has all of these cases correct. Whom the

@@ -1,0 +1,239 @@
+// What hosts of code show beside a student's sources: GitHub's workflow commands and job summary, GitLab's
+// Code Quality report. Read by github.com/actions/runner (src/Runner.Common/ActionCommand.cs, and
+// src/Runner.Worker/FileCommandManager.cs for the summary) and by github.com/gitlabhq/gitlabhq
+// (lib/gitlab/ci/parsers/codequality/code_climate.rb, app/validators/json_schemas/codeclimate.json).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "base/hash.h"
+#include "base/text.h"
+#include "course/exports/exports.h"
+
+namespace warpgrade {
+using nlohmann::json;
+
+namespace {
+
+constexpr std::size_t kMostRemarks = 10;      // of each kind: GitHub shows no more of one step
+constexpr std::size_t kMostRows = 200;        // of a summary's table
+constexpr std::size_t kMostMessage = 16'384;  // bytes: a summary may have 128 KiB
+
+// A mistake at a line of the student's; without a line where no line is to blame.
+struct Remark {
+  bool is_error = true;
+  std::string file, title, message;
+  int line = 0;
+};
+
+// A source of the hand-in, and nothing above its folder.
+bool is_source(std::string_view name) {
+  return !name.empty() && name.front() != '/' && name.find("..") == std::string_view::npos &&
+         name.find('\\') == std::string_view::npos && name.find('(') == std::string_view::npos;
+}
+
+struct Place {
+  std::string_view file, rest;  // rest: what follows the place
+  int line = 0;
+};
+
+// "spmm.cu(5): error: ..." of nvcc, or "spmm.cu:5:3: error: ..." of the host's compiler.
+std::optional<Place> place_in(std::string_view line) {
+  const std::size_t mark = line.find_first_of("(:");
+  if (mark == std::string_view::npos || !is_source(line.substr(0, mark))) return std::nullopt;
+  Place place{line.substr(0, mark), {}, 0};
+  const char* const end = line.data() + line.size();
+  const auto [after, error] = std::from_chars(line.data() + mark + 1, end, place.line);
+  if (error != std::errc() || place.line < 1) return std::nullopt;
+  const std::string_view left(after, end);
+  const std::size_t words = left.find(": ");
+  if (words == std::string_view::npos || (line[mark] == '(' && !left.starts_with("): "))) return std::nullopt;
+  place.rest = left.substr(words + 2);
+  return place;
+}
+
+// A message's first word, where it says what kind of message it is.
+bool takes_word(std::string_view& text, std::string_view word) {
+  if (!text.starts_with(word)) return false;
+  const std::size_t colon = text.find(": ");
+  if (colon == std::string_view::npos) return false;
+  text.remove_prefix(colon + 2);
+  return true;
+}
+
+void add_compiler_remarks(const std::string& log, std::vector<Remark>& remarks) {
+  for (std::size_t from = 0; from < log.size();) {
+    const std::size_t end = std::min(log.find('\n', from), log.size());
+    if (const auto place = place_in(std::string_view(log).substr(from, end - from))) {
+      std::string_view words = place->rest;
+      const bool is_error = takes_word(words, "error") || takes_word(words, "fatal error");
+      if (is_error || takes_word(words, "warning"))
+        remarks.push_back({is_error, std::string(place->file), is_error ? "compile error" : "warning",
+                           std::string(words), place->line});
+    }
+    from = end + 1;
+  }
+}
+
+std::string with_spaces(std::string words) {
+  std::replace(words.begin(), words.end(), '_', ' ');
+  return words;
+}
+
+void add_case_remarks(const json& line, std::vector<Remark>& remarks) {
+  const std::string verdict = line.at("verdict");
+  const bool right = verdict == "accepted";
+  bool has_place = false;
+  for (const json& finding : line.value("diagnostics", json::array())) {
+    const std::string file = finding.value("file", "");
+    if (!is_source(file) || finding.value("line", 0) < 1) continue;
+    has_place = true;
+    std::string message = finding.value("message", "");
+    if (finding.contains("advice")) message += "\n" + finding.at("advice").get<std::string>();
+    message += "\n(case " + line.at("id").get<std::string>() + ")";
+    remarks.push_back(
+        {!right, file, with_spaces(finding.value("kind", verdict)), message, finding.at("line").get<int>()});
+  }
+  const bool is_mistake = !right && verdict != "judge_fault" && verdict != "not_run" &&
+                          verdict != "compile_error" && !line.value("left_out", false);
+  if (is_mistake && !has_place)
+    remarks.push_back({true, "", with_spaces(verdict),
+                       line.at("id").get<std::string>() + ": " + line.value("message", with_spaces(verdict)),
+                       0});
+}
+
+// Each mistake once, errors first, at most ten of each kind.
+std::vector<Remark> remarks_of(const json& view) {
+  std::vector<Remark> all, kept;
+  const json compile = view.value("compile", json());
+  if (compile.is_object()) add_compiler_remarks(compile.value("log", ""), all);
+  for (const json& line : view.at("cases")) add_case_remarks(line, all);
+  if (all.empty() && compile.is_object() && compile.value("status", "compiled") != "compiled")
+    all.push_back({true, "", with_spaces(compile.value("status", "")), compile.value("message", ""), 0});
+  std::set<std::tuple<std::string, int, std::string>> told;
+  for (const bool errors : {true, false}) {
+    std::size_t count = 0;
+    for (const Remark& remark : all) {
+      const std::string what = remark.title == "compile error" ? remark.message : remark.title;
+      if (remark.is_error != errors || count == kMostRemarks ||
+          !told.emplace(remark.file, remark.line, what).second)
+        continue;
+      kept.push_back(remark);
+      ++count;
+    }
+  }
+  return kept;
+}
+
+std::string path_of(const Remark& remark, const std::string& root) {
+  return root.empty() || root == "." ? remark.file : root + "/" + remark.file;
+}
+
+// As the runner's UnescapeData and UnescapeProperty take it back.
+std::string escaped(std::string text, bool is_property) {
+  replace_all(text, "%", "%25");
+  replace_all(text, "\r", "%0D");
+  replace_all(text, "\n", "%0A");
+  if (is_property) {
+    replace_all(text, ":", "%3A");
+    replace_all(text, ",", "%2C");
+  }
+  return text;
+}
+
+// Text that nothing in it can end: the fence is longer than every run of its sign.
+std::string fenced(std::string_view text) {
+  std::size_t run = 0, longest = 2;
+  for (const char c : text) longest = std::max(longest, run = c == '`' ? run + 1 : 0);
+  const std::string fence(longest + 1, '`');
+  return fence + "text\n" + std::string(text) + "\n" + fence + "\n";
+}
+
+std::string cell(std::string text) {
+  text = plain_line(text, 100);
+  for (const char* sign : {"\\", "|", "`", "*", "_", "<", "[", "&"})
+    replace_all(text, sign, std::string("\\") + sign);
+  return text;
+}
+
+std::string speed_cell(const json& line) {
+  if (!line.contains("ratio") || line.at("verdict") != "accepted") return "";
+  return fmt::format("{:.3g} over {}", line.at("ratio").value("median", 0.0),
+                     cell(with_spaces(line.value("baseline", "the baseline"))));
+}
+
+std::string table_of(const json& view) {
+  const bool speed = view.value("speed_measured", false);
+  std::string text =
+      speed ? "| case | verdict | speed-up |\n|---|---|---:|\n" : "| case | verdict |\n|---|---|\n";
+  const json& cases = view.at("cases");
+  for (std::size_t i = 0; i < std::min(cases.size(), kMostRows); ++i) {
+    const std::string verdict = cases[i].at("verdict");
+    text += fmt::format("| {} | {} |", cell(cases[i].at("id")),
+                        verdict == "accepted" ? "right" : "**" + cell(with_spaces(verdict)) + "**");
+    text += speed ? fmt::format(" {} |\n", speed_cell(cases[i])) : "\n";
+  }
+  if (cases.size() > kMostRows) text += fmt::format("\nand {} more cases\n", cases.size() - kMostRows);
+  return text;
+}
+
+// What to mend first.
+std::string first_message(const json& view) {
+  const json compile = view.value("compile", json());
+  if (compile.is_object() && compile.value("status", "compiled") != "compiled")
+    return "\n**First: it does not compile**\n\n" +
+           fenced(std::string_view(compile.value("log", compile.value("message", ""))).substr(0, 4000));
+  for (const json& line : view.at("cases")) {
+    const std::string verdict = line.at("verdict");
+    if (verdict == "accepted" || verdict == "judge_fault" || verdict == "not_run") continue;
+    return fmt::format("\n**First: {}**\n\n", cell(line.at("id"))) +
+           fenced(tail_of(case_text(line), kMostMessage));
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string github_annotations(const json& view, const std::string& root) {
+  std::string text;
+  for (const Remark& remark : remarks_of(view)) {
+    text += remark.is_error ? "::error " : "::warning ";
+    if (remark.line > 0)
+      text += fmt::format("file={},line={},", escaped(path_of(remark, root), true), remark.line);
+    text += fmt::format("title={}::{}\n", escaped(remark.title, true), escaped(remark.message, false));
+  }
+  return text;
+}
+
+std::string github_summary(const json& view) {
+  std::string text = fmt::format("### {}: {} of {} cases are right\n\n", cell(view.at("lab")),
+                                 view.value("correct_cases", 0), view.value("total_cases", 0));
+  if (view.contains("judged_by")) text += cell(view.at("judged_by")) + "\n\n";
+  for (const json& note : view.value("notes", json::array()))
+    text += "- your files: " + cell(note.get<std::string>()) + "\n";
+  if (const int open = view.value("undecided_cases", 0); open > 0)
+    text += fmt::format("- {} cases were not judged; this is no fault of your code\n", open);
+  return text + "\n" + table_of(view) + first_message(view);
+}
+
+json gitlab_quality(const json& view, const std::string& root) {
+  json report = json::array();
+  for (const Remark& remark : remarks_of(view)) {
+    if (remark.line < 1) continue;  // every entry has a place
+    const std::string path = path_of(remark, root);
+    report.push_back({{"description", remark.title + ": " + remark.message},
+                      {"check_name", remark.title},
+                      {"fingerprint", sha256(fmt::format("{}\n{}\n{}", path, remark.line, remark.message))},
+                      {"severity", remark.is_error ? "major" : "minor"},
+                      {"location", {{"path", path}, {"lines", {{"begin", remark.line}}}}}});
+  }
+  return report;
+}
+
+}  // namespace warpgrade
