@@ -18,6 +18,7 @@
 #include "base/process.h"
 #include "base/toolchain.h"
 #include "cli/commands.h"
+#include "cli/machine_checks.h"
 #include "course/batch/judge_process.h"
 #include "judge/sandbox/isolation.h"
 
@@ -26,13 +27,6 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 namespace {
-
-struct Finding {
-  std::string topic;
-  std::string state;   // ok, limited, missing
-  std::string found;   // what is there, and what that means
-  std::string advice;  // what to do; empty: nothing
-};
 
 // The first line that the command prints; empty when it can't be run.
 std::string first_line_of(std::vector<std::string> command) {
@@ -81,6 +75,7 @@ Finding sandbox_finding() {
 }
 
 Finding namespaces_finding() {
+  if (const auto container = container_finding("/", probe_sandbox().works)) return *container;
   if (geteuid() == 0) return {"user namespaces", "ok", "root may make user namespaces", ""};
   if (word_in("/proc/sys/kernel/unprivileged_userns_clone") == "0")
     return {"user namespaces", "missing", "this kernel refuses them to users, so bubblewrap cannot work",
@@ -150,18 +145,6 @@ Finding gpu_finding() {
           "install NVIDIA's driver where there is a GPU"};
 }
 
-Finding toolkit_finding() {
-  try {
-    const Toolchain toolchain = find_toolchain();
-    return {"CUDA toolkit", "ok",
-            fmt::format("nvcc {} ({}), libraries in {}", toolchain.version, toolchain.nvcc.string(),
-                        toolchain.library_directory.string()),
-            ""};
-  } catch (const std::exception& error) {
-    return {"CUDA toolkit", "missing", "nothing can be compiled", error.what()};
-  }
-}
-
 Finding disk_finding() {
   constexpr double kFewGib = 5;
   fs::path folder = cache_directory();
@@ -197,6 +180,20 @@ std::optional<std::string> words_of(std::vector<std::string> command) {
   }
 }
 
+Finding toolkit_finding() {
+  try {
+    const Toolchain toolchain = find_toolchain();
+    const auto words = words_of({"nvidia-smi"});
+    if (const auto newer = newer_toolkit_finding(toolchain.version, words.value_or(""))) return *newer;
+    return {"CUDA toolkit", "ok",
+            fmt::format("nvcc {} ({}), libraries in {}", toolchain.version, toolchain.nvcc.string(),
+                        toolchain.library_directory.string()),
+            ""};
+  } catch (const std::exception& error) {
+    return {"CUDA toolkit", "missing", "nothing can be compiled", error.what()};
+  }
+}
+
 // Slurm's programs, even for their version, need the cluster's configuration.
 Finding unconfigured_finding(const std::string& words) {
   const char* given = std::getenv("SLURM_CONF");
@@ -228,7 +225,9 @@ std::vector<Finding> examine(const Isolation& isolation) {
   add_cgroup_findings(isolation, findings);
   findings.push_back(seccomp_finding());
   findings.push_back(page_finding());
+  if (const auto wsl = wsl_finding("/")) findings.push_back(*wsl);
   findings.push_back(gpu_finding());
+  if (const auto counters = counters_finding("/")) findings.push_back(*counters);
   findings.push_back(toolkit_finding());
   findings.push_back(disk_finding());
   findings.push_back(slurm_finding());
