@@ -201,21 +201,23 @@ def test_gradescope_without_a_desk_says_that_it_measured_no_speed(
 def test_gradescope_falls_back_where_no_desk_answers_and_the_key_is_gone_by_then(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The hand-in holds a link to the key, too: nothing follows it."""
+    """In half a CPU. The hand-in includes a file of the autograder's through a link, too: nothing follows it."""
     (tmp_path / "source").mkdir()
     (tmp_path / "source/desk_key").write_text("the course's key\n", encoding="utf-8")
     (tmp_path / "source/desk_known_hosts").write_text("", encoding="utf-8")
     hand_in = tmp_path / "hand-in"
-    shutil.copytree(OUT_OF_BOUNDS, hand_in)
-    (hand_in / "key.cuh").symlink_to("/autograder/source/desk_key")
-    settings = f"LAB=spmm\nCASES={CASE}\nALLOW_UNSANDBOXED=1\nDESK=nobody@127.0.0.1:9\nDESK_WAIT=60\n"
+    hand_in.mkdir()
+    (hand_in / "spmm.cu").write_text('#include "link.cuh"\n', encoding="utf-8")
+    (hand_in / "link.cuh").symlink_to("/autograder/source/settings.env")
+    settings = f"TOKEN=1\nLAB=spmm\nCASES={CASE}\nALLOW_UNSANDBOXED=1\nDESK=nobody@127.0.0.1:9\nDESK_WAIT=60\n"
     done = gradescope(tmp_path, hand_in, settings, cpu=0.5)
     assert done.returncode == 0, done.stdout + done.stderr
     results = results_of(tmp_path, capsys)
     assert "The course's GPU did not judge it: " in results["output"]
     assert "127.0.0.1" in results["output"]
+    assert "link.cuh" in results["output"]
     assert not (tmp_path / "source/desk_key").exists()
-    assert "the course's key" not in json.dumps(results)
+    assert "TOKEN" not in json.dumps(results), "a compiler shows the lines that it does not understand"
 
 
 @pytest.mark.waits
