@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import zipfile
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -248,6 +249,31 @@ def lay_out_key(desk: Desk, folder: Path) -> None:
     (folder / "desk_key").chmod(0o644)  # as a zip brings it
     host = (desk.root / "host.pub").read_text(encoding="utf-8")
     (folder / "desk_known_hosts").write_text(f"[127.0.0.1]:{desk.port} {host}", encoding="utf-8")
+
+
+def test_gradescopes_archive_of_an_unpacked_package_has_the_desks_files(tmp_path: Path) -> None:
+    """`pack` in a folder that stands for one: programs, bridges, and a cache that stays behind."""
+    package = tmp_path / "warpgrade-0"
+    shutil.copytree(BRIDGES, package / "scripts/bridges")
+    for name in ("warpgrade", "bin/warpgrade", ".cache/toolchain.env"):
+        (package / name).parent.mkdir(exist_ok=True)
+        (package / name).write_text("#!/bin/sh\n", encoding="utf-8")
+        (package / name).chmod(0o755)
+    settings = tmp_path / "lab1.env"
+    settings.write_text("LAB=spmm\nDESK=gpu.example.edu\nPOLICY=week1.yaml\n", encoding="utf-8")
+    (tmp_path / "week1.yaml").write_text("lab: spmm\n", encoding="utf-8")
+    command = [package / "scripts/bridges/gradescope/pack", tmp_path / "autograder.zip", settings]
+    refused = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert refused.returncode == 1
+    assert "lab1.env names a desk: expected the file desk_key beside it" in refused.stderr
+    for name in ("desk_key", "desk_known_hosts"):
+        (tmp_path / name).write_text("x", encoding="utf-8")
+    subprocess.run(command, check=True, capture_output=True)
+    with zipfile.ZipFile(tmp_path / "autograder.zip") as archive:
+        names = set(archive.namelist())
+    files = {"setup.sh", "run_autograder", "settings.env", "desk_key", "desk_known_hosts", "week1.yaml"}
+    assert names >= {*files, "warpgrade/bin/warpgrade", "warpgrade/scripts/bridges/warpgrade_bridge.py"}
+    assert not [name for name in names if ".cache" in name]
 
 
 # ---- PrairieLearn: docs/externalGrading.md, apps/grader-host/src/index.ts and lib/config.ts of its repository
