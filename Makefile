@@ -66,9 +66,9 @@ help:  ## this list
 
 # What scripts/bootstrap gets: what builds and judges; for a report its Python packages, too; for the tests, all.
 FOR_TESTS := bootstrap fuzz check check-quick lint tidy format ctest pytest build-tests bench-emulator
-WITHOUT_REPORTS := build test submit cases contract check-input package handout wheel
+WITHOUT_REPORTS := build test submit cases contract check-input package handout wheel wheel-emulator
 # What is tested or travels is compiled whole; what is used here, as quickly as possible.
-WHOLE := $(filter $(FOR_TESTS) package handout wheel,$(MAKECMDGOALS))
+WHOLE := $(filter $(FOR_TESTS) package handout wheel wheel-emulator,$(MAKECMDGOALS))
 # A student's machine without a GPU needs no kernels of the judge's; a cluster's, where others compile for all, does.
 HAS_GPU := $(wildcard /dev/nvidiactl /dev/dxg /proc/driver/nvidia/version)
 LEAN := $(if $(MAKECMDGOALS),$(if $(HAS_GPU)$(filter-out demo test report submit,$(MAKECMDGOALS)),,yes))
@@ -245,9 +245,13 @@ handout: $(if $(PORTABLE)$(ARCH),bootstrap,build)  ## the same for students, wit
 wheel: package  ## the package as a Python wheel: pip install warpgrade-*.whl
 	@scripts/wheel "$${OUTPUT:-$$(ls -t warpgrade-[0-9]*-linux-*.tar.gz | head -n 1)}" .
 
+.PHONY: wheel-emulator
+wheel-emulator: build  ## the emulator alone as a Python wheel: pip install warpemu-*.whl
+	@scripts/wheel --emulator "$$BUILD/emulator" .
+
 # Where a clean tree's version has a section in CHANGELOG.md.
 .PHONY: release
-release:  ## the package, the hand-out and the wheel of this version, for every machine since 2020, into release/
+release:  ## the package, the hand-out and the wheels of this version, for every machine since 2020, into release/
 	@version=$$(sed -n 's/^project(warpgrade VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 	if [[ -n $$(git status --porcelain) ]]; then echo "make release: the tree has changes: commit them first" >&2; exit 1; fi
 	if ! grep -q "^## $$version, 20[0-9][0-9]-" CHANGELOG.md; then
@@ -258,6 +262,7 @@ release:  ## the package, the hand-out and the wheel of this version, for every 
 	$(MAKE) package PORTABLE=1 OUTPUT="release/warpgrade-$$version-linux-$$(uname -m).tar.gz"
 	$(MAKE) handout PORTABLE=1 OUTPUT="release/warpgrade-handout-$$version-linux-$$(uname -m).tar.gz"
 	scripts/wheel "release/warpgrade-$$version-linux-$$(uname -m).tar.gz" release
+	scripts/wheel --emulator "release/warpgrade-$$version-linux-$$(uname -m).tar.gz" release
 	echo "release/ holds version $$version; tag it: git tag v$$version"
 
 .PHONY: clean

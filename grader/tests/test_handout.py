@@ -252,7 +252,7 @@ def test_a_students_repository_is_judged_on_githubs_runner(archive: Path, tmp_pa
     runner = GithubRunner(ROOT / "scripts/bridges/github/warpgrade.yml", tmp_path, archive)
     steps = runner.steps("judge")
     assert list(steps) == ["Get Warpgrade", "Judge"]
-    shutil.copytree(ROOT / "grader/tests/demo_class/fay.out_of_bounds", tmp_path / "work/student/spmm")
+    shutil.copytree(ROOT / "grader/tests/demo_class/hana.syntax_error", tmp_path / "work/student/spmm")
     got = runner.run(steps["Get Warpgrade"], PACKAGE_SHA256="0" * 64)
     assert got.returncode != 0, "a package that was changed on its way"
     assert not (tmp_path / "home/warpgrade").exists()
@@ -262,12 +262,14 @@ def test_a_students_repository_is_judged_on_githubs_runner(archive: Path, tmp_pa
 
     judged = runner.run(steps["Judge"], CASES="synth-identity-k32")
     assert judged.returncode == 3, judged.stdout + judged.stderr
-    (remark,) = commands_in(judged.stdout)
-    assert remark.name == "error"
-    assert remark.properties == {"file": "student/spmm/spmm.cu", "line": "6", "title": "out of bounds"}
+    remarks = commands_in(judged.stdout)
+    assert [remark.name for remark in remarks] == ["error"] * 3
+    assert [remark.properties for remark in remarks] == [
+        {"file": "student/spmm/spmm.cu", "line": line, "title": "compile error"} for line in ("5", "6", "7")
+    ]
     summary = (tmp_path / "temp/summary.md").read_text(encoding="utf-8")
-    assert "| synth-identity-k32 | **runtime error** |" in summary
-    assert "spmm.cu:6: writes 4 bytes just past the end of C" in summary
+    assert "| synth-identity-k32 | **compile error** |" in summary
+    assert 'spmm.cu(5): error: expected a ";"' in summary
     assert "points" not in summary, "the hand-out does not know them"
     junit = junitparser.JUnitXml.fromfile(str(tmp_path / "temp/warpgrade-results/junit.xml"))
     assert (junit.tests, junit.errors) == (1, 1)

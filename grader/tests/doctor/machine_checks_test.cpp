@@ -1,6 +1,7 @@
-// Systems on which students meet a failure that says nothing, told by the files that they have. The texts are
-// those of the real ones: WSL's kernel (github.com/microsoft/WSL2-Linux-Kernel), NVIDIA's kernel module
-// (kernel-open/nvidia/nv-procfs.c of github.com/NVIDIA/open-gpu-kernel-modules, "%s: %u\n"), nvidia-smi's head.
+// Systems on which students meet a failure that says nothing, told by the files that they have. The
+// texts are those of the real ones: WSL's kernel (github.com/microsoft/WSL2-Linux-Kernel), NVIDIA's
+// kernel module (kernel-open/nvidia/nv-procfs.c of github.com/NVIDIA/open-gpu-kernel-modules),
+// and nvidia-smi's head.
 #include "cli/machine_checks.h"
 
 #include <gtest/gtest.h>

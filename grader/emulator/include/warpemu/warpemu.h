@@ -18,6 +18,7 @@
  *   WARPEMU_MUTANT=list   prints on stdout, when the program ends, a JSON line for each mutant of its kernels
  *   WARPEMU_MUTANT=<operator>:<function>:<ordinal>  runs that mutant (the README, "Mutants")
  *   WARPEMU_REPORT=quiet  print no diagnostics on stderr (the default prints each once, for people)
+ *   WARPEMU_FINDINGS=file  append each diagnostic, once, as a JSON line (the fields stand below)
  */
 #pragma once
 #include <stddef.h>
