@@ -165,10 +165,6 @@ fs::path executor_directory() {
   return folder_of_layout("executor");
 }
 
-std::string own_command() {
-  return environment("WARPGRADE_COMMAND").value_or("warpgrade");
-}
-
 fs::path program_directory() {
   return self().parent_path();
 }

@@ -33,10 +33,6 @@ std::filesystem::path executor_directory();
 // system packages.
 std::optional<std::string> bootstrap_value(const std::string& name);
 
-// How this program is started here: "./warpgrade" in an unpacked package, "build/bin/warpgrade" from make in
-// a checkout. Whoever starts it says so in WARPGRADE_COMMAND; without it the name alone.
-std::string own_command();
-
 // Folder of the programs built beside this one (warpgrade-judge).
 std::filesystem::path program_directory();
 

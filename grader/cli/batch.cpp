@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/say.h"
 #include "base/tables.h"
 #include "cli/batch_commands.h"
 #include "cli/failure_text.h"
@@ -36,9 +37,9 @@ int grade_locally(const fs::path& run, const json& batch, bool quiet) {
     events.progress("scored", fmt::format("{} cases judged", summary.recorded));
   }
   collect_events(RunFolder(run));
-  fmt::print("{}\n{} cases judged, {} recorded before; records: {}\n{}\n", class_table(summary.scores),
-             summary.recorded, summary.resumed, (summary.run / "records.jsonl").string(), published);
-  fmt::print("{}", trouble_text(RunFolder(run).read_records(trouble_fields())));
+  tell("{}\n{} cases judged, {} recorded before; records: {}\n{}\n", class_table(summary.scores),
+       summary.recorded, summary.resumed, (summary.run / "records.jsonl").string(), published);
+  tell("{}", trouble_text(RunFolder(run).read_records(trouble_fields())));
   // Made with the class report: who needs a person.
   if (const fs::path list = run / "export/class-report/attention.txt"; fs::exists(list))
     fmt::print("\n{}", read_text(list));
@@ -148,7 +149,7 @@ int rehearse(const fs::path& run, const json& batch) {
   if (batch.at("executor") != "slurm")
     throw UsageError("--dry-run shows what Slurm would be given: add --executor slurm");
   EventLog events(run);
-  fmt::print("{}", Rounds(RunFolder(run), Site::from_json(batch.at("site")), events).rehearse());
+  tell("{}", Rounds(RunFolder(run), Site::from_json(batch.at("site")), events).rehearse());
   return kExitGraded;
 }
 
@@ -208,7 +209,7 @@ int continue_batch(const fs::path& run, const json& batch, bool quiet) {
     const ClassRun opened(options, progress);
   }
   EventLog events(run);
-  fmt::print("{}\n", Rounds(RunFolder(run), Site::from_json(batch.at("site")), events).advance());
+  tell("{}\n", Rounds(RunFolder(run), Site::from_json(batch.at("site")), events).advance());
   return kExitGraded;
 }
 

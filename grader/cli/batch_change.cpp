@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/say.h"
 #include "base/tables.h"
 #include "cli/batch_commands.h"
 #include "cli/grades.h"
@@ -63,7 +64,7 @@ void print_differences(const std::vector<ClassDifference>& differences) {
   std::vector<std::vector<std::string>> rows{{"what", "who", "before", "after"}};
   for (const ClassDifference& line : differences)
     rows.push_back({line.what, line.who, line.before, line.after});
-  fmt::print("{}", format_table(rows));
+  tell("{}", format_table(rows));
 }
 
 json history_of(const std::vector<ClassDifference>& differences, const ClassChange& change) {
@@ -82,13 +83,13 @@ json history_of(const std::vector<ClassDifference>& differences, const ClassChan
 
 bool is_confirmed(bool yes) {
   if (!yes && isatty(STDIN_FILENO) == 1) {
-    fmt::print("change the class so? [y/N] ");
+    tell("change the class so? [y/N] ");
     std::fflush(stdout);
     std::string answer;
     std::getline(std::cin, answer);
     yes = answer == "y" || answer == "yes";
   }
-  if (!yes) fmt::print("nothing was changed; add --yes to change it\n");
+  if (!yes) tell("nothing was changed; add --yes to change it\n");
   return yes;
 }
 
@@ -112,7 +113,7 @@ bool change_batch(const BatchOptions& given, const RunFolder& folder, json& batc
   const std::vector<ClassDifference> differences = class_differences(before, after);
   if (differences.empty()) {
     if (change.add || !change.replace.empty() || !change.extend.empty())
-      fmt::print("nothing changes: the class is as this call would have it\n");
+      tell("nothing changes: the class is as this call would have it\n");
     return true;
   }
   print_differences(differences);
@@ -141,7 +142,7 @@ void print_new_hand_ins(const BatchOptions& given, const RunFolder& folder, cons
   for (const ClassDifference& line : class_differences(before, changed_class(ingesting, again, folder)))
     if (line.what == "hand-in") names.insert(line.who);
   if (names.empty()) return;
-  fmt::print(
+  tell(
       "{} has hand-ins that this run does not have: {}. Take them in with: warpgrade batch {} --add {} "
       "--reason "
       "\"...\"\n",

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/say.h"
 #include "cli/batch_commands.h"
 #include "cli/judging_options.h"
 #include "cli/taken_text.h"
@@ -142,7 +143,7 @@ void keep_site(const RunFolder& folder, const fs::path& site, json& batch) {
 std::optional<json> open_batch(const BatchOptions& given) {
   const RunFolder folder(given.grade.run);
   if (given.grade.fresh_on_change && folder.exists())
-    fmt::print("the earlier run is kept as {}\n", move_run_aside(folder.root()).string());
+    tell("the earlier run is kept as {}\n", move_run_aside(folder.root()).string());
   if (auto batch = begun_batch(given, folder)) {
     if (!change_batch(given, folder, *batch)) return std::nullopt;
     if (given.source && !given.watch) print_new_hand_ins(given, folder, *batch);

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/say.h"
 #include "cli/batch_commands.h"
 #include "course/slurm/rounds.h"
 
@@ -129,8 +130,8 @@ int regrade(const RegradeOptions& options) {
         "no record of {} fits --only, --cases and --verdict; `warpgrade status` shows what the run holds",
         folder.root().string());
   const auto count = aside.count();
-  fmt::print("{} records are judged again, {} of them are to come; the old ones are kept in {}\n", count.all,
-             count.missing, aside.place().string());
+  tell("{} records are judged again, {} of them are to come; the old ones are kept in {}\n", count.all,
+       count.missing, aside.place().string());
   lock.reset();
   const int code = continue_batch(options.run, batch, options.quiet);
   if (code == kExitGraded) aside.note(true);

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/say.h"
 #include "cli/batch_commands.h"
 #include "cli/compare.h"
 #include "course/batch/publish.h"
@@ -32,23 +33,23 @@ int rescore(const fs::path& run, const fs::path& policy_file, bool yes) {
                           ? json::parse(read_text(folder.scores_file()))
                           : score_by_submission(policy_of(folder, description), description, records);
   const std::string changes = score_changes(before, after);
-  fmt::print("{}", changes.empty() ? "no grade changes\n" : changes);
+  tell("{}", changes.empty() ? "no grade changes\n" : changes);
   if (!yes && isatty(STDIN_FILENO) == 1) {
-    fmt::print("write these scores? [y/N] ");
+    tell("write these scores? [y/N] ");
     std::fflush(stdout);
     std::string answer;
     std::getline(std::cin, answer);
     yes = answer == "y" || answer == "yes";
   }
   if (!yes) {
-    fmt::print("nothing was written; add --yes to write them\n");
+    tell("nothing was written; add --yes to write them\n");
     return kExitGraded;
   }
   write_text(folder.root() / "policy.yaml", read_text(policy_file));
   score_run(folder, std::nullopt);
   EventLog events(run);
   events.progress("scored", "with the policy " + policy.name);
-  fmt::print("{} is written\n{}\n", folder.scores_file().string(), publish(folder, events));
+  tell("{} is written\n{}\n", folder.scores_file().string(), publish(folder, events));
   return kExitGraded;
 }
 
@@ -60,10 +61,10 @@ int diff(const fs::path& first, const fs::path& second) {
     scores = score_changes(json::parse(read_text(before.scores_file())),
                            json::parse(read_text(after.scores_file())));
   if (records.empty() && scores.empty()) {
-    fmt::print("no verdict, ratio or grade differs\n");
+    tell("no verdict, ratio or grade differs\n");
     return kExitGraded;
   }
-  fmt::print("{}{}{}", scores, scores.empty() || records.empty() ? "" : "\n", records);
+  tell("{}{}{}", scores, scores.empty() || records.empty() ? "" : "\n", records);
   return kExitGraded;
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/process.h"
+#include "base/say.h"
 #include "base/terminal.h"
 #include "cli/batch_commands.h"
 #include "course/record/events.h"
@@ -81,10 +82,10 @@ void print_running(const RoundReport& report) {
   for (const ReportedTask& task : report.tasks) {
     if (task.state != "RUNNING" && task.state != "COMPLETING") continue;
     if (++running > kShown) continue;
-    if (shown++ == 0) fmt::print("  running now\n");
-    fmt::print("    {:<10} {:<10} on {:<12} {}\n", task.kind, task.task, task.node, names(task.submissions));
+    if (shown++ == 0) tell("  running now\n");
+    tell("    {:<10} {:<10} on {:<12} {}\n", task.kind, task.task, task.node, names(task.submissions));
   }
-  if (running > kShown) fmt::print("    and {} more\n", running - kShown);
+  if (running > kShown) tell("    and {} more\n", running - kShown);
 }
 
 void print_waiting(const RoundReport& report) {
@@ -93,22 +94,21 @@ void print_waiting(const RoundReport& report) {
     if (task.state == "PENDING" && !task.reason.empty() && task.reason != "None") ++reasons[task.reason];
   for (const auto& [reason, count] : reasons) {
     const std::string cure = cure_of(reason);
-    fmt::print("  {} wait{}: {}{}{}\n", count, count == 1 ? "s" : "", reason, cure.empty() ? "" : " -> ",
-               cure);
+    tell("  {} wait{}: {}{}{}\n", count, count == 1 ? "s" : "", reason, cure.empty() ? "" : " -> ", cure);
   }
 }
 
 void print_round(const RoundReport& report) {
   if (report.round == 0) return;
-  fmt::print("\nround {}{}\n", report.round, report.done ? ", ended" : "");
+  tell("\nround {}{}\n", report.round, report.done ? ", ended" : "");
   std::map<std::string, int> states;
   for (const ReportedTask& task : report.tasks)
     if (task.kind != "guard") ++states[fmt::format("{} {}", task.kind, task.state)];
-  for (const auto& [state, tasks] : states) fmt::print("  {:<24} {:>6}\n", state, tasks);
+  for (const auto& [state, tasks] : states) tell("  {:<24} {:>6}\n", state, tasks);
   print_running(report);
   if (!report.done) print_waiting(report);
-  if (!report.problem.empty()) fmt::print("  {}\n", report.problem);
-  fmt::print("  logs of the tasks: {}\n", report.logs);
+  if (!report.problem.empty()) tell("  {}\n", report.problem);
+  tell("  logs of the tasks: {}\n", report.logs);
 }
 
 // Events that ask for nothing any more: their submissions have all verdicts, or, where they name none, the
@@ -146,15 +146,15 @@ std::map<std::string, int> count_of(const std::vector<json>& events) {
 void print_event(const json& event) {
   std::string whose = event.value("submission", "");
   if (event.contains("case")) whose += " " + event.value("case", "");
-  fmt::print("  {} {} {} {}{}{}\n", event.value("at", ""), event.value("node", ""), event.value("event", ""),
-             whose, whose.empty() ? "" : ": ", event.value("message", "").substr(0, 160));
-  if (event.contains("log")) fmt::print("      log: {}\n", event.value("log", ""));
+  tell("  {} {} {} {}{}{}\n", event.value("at", ""), event.value("node", ""), event.value("event", ""), whose,
+       whose.empty() ? "" : ": ", event.value("message", "").substr(0, 160));
+  if (event.contains("log")) tell("      log: {}\n", event.value("log", ""));
 }
 
 void print_trouble(const Trouble& trouble) {
   constexpr std::size_t kShown = 5;
-  if (!trouble.open().empty()) fmt::print("\nevents of the machines and for the staff\n");
-  for (const auto& [event, times] : count_of(trouble.open())) fmt::print("  {:<24} {:>6}\n", event, times);
+  if (!trouble.open().empty()) tell("\nevents of the machines and for the staff\n");
+  for (const auto& [event, times] : count_of(trouble.open())) tell("  {:<24} {:>6}\n", event, times);
   for (std::size_t i = trouble.open().size() - std::min(kShown, trouble.open().size());
        i < trouble.open().size(); ++i)
     print_event(trouble.open()[i]);
@@ -162,7 +162,7 @@ void print_trouble(const Trouble& trouble) {
   std::string text;
   for (const auto& [event, times] : count_of(trouble.ended()))
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", times, event);
-  fmt::print("\nearlier trouble that is over: {}\n", text);
+  tell("\nearlier trouble that is over: {}\n", text);
 }
 
 // One screen; true when nothing is left to do.
@@ -172,15 +172,14 @@ bool print_status(const fs::path& path) {
   const json count = count_records(folder, run);
   const size_t submissions = run.at("submissions").size(), all = submissions * run.at("cases").size();
   const size_t recorded = count["recorded"];
-  fmt::print("{}  lab {}  {}  {}\n\n", run.at("run").get<std::string>(), run.at("lab").get<std::string>(),
-             run.at("backend").get<std::string>(), batch.at("executor").get<std::string>());
-  fmt::print("cases        [{}] {}/{}\n", bar(recorded, all), recorded, all);
+  tell("{}  lab {}  {}  {}\n\n", run.at("run").get<std::string>(), run.at("lab").get<std::string>(),
+       run.at("backend").get<std::string>(), batch.at("executor").get<std::string>());
+  tell("cases        [{}] {}/{}\n", bar(recorded, all), recorded, all);
   const size_t finished = count["finished"];
-  fmt::print("submissions  [{}] {}/{}\n", bar(finished, submissions), finished, submissions);
-  if (count["faults"] > 0)
-    fmt::print("judge faults waiting for another try: {}\n", count["faults"].get<size_t>());
+  tell("submissions  [{}] {}/{}\n", bar(finished, submissions), finished, submissions);
+  if (count["faults"] > 0) tell("judge faults waiting for another try: {}\n", count["faults"].get<size_t>());
   print_round(report_of(folder, batch));
-  if (batch.contains("watch")) fmt::print("watching {}\n", batch.at("source").get<std::string>());
+  if (batch.contains("watch")) tell("watching {}\n", batch.at("source").get<std::string>());
   print_trouble(Trouble(folder, run, recorded == all));
   return recorded == all;
 }
@@ -214,19 +213,18 @@ void print_status_json(const fs::path& path) {
   json events = json::object();
   for (const auto* some : {&trouble.open(), &trouble.ended()})
     for (const auto& [event, times] : count_of(*some)) events[event] = events.value(event, 0) + times;
-  fmt::print("{}\n",
-             json{{"schema", "warpgrade.status.v1"},
-                  {"run", run.at("run")},
-                  {"lab", run.at("lab")},
-                  {"backend", run.at("backend")},
-                  {"executor", batch.at("executor")},
-                  {"cases", {{"recorded", count["recorded"]}, {"all", all}, {"faults", count["faults"]}}},
-                  {"submissions", {{"finished", count["finished"]}, {"all", submissions}}},
-                  {"done", count["recorded"] == all},
-                  {"round", round_json(report_of(folder, batch))},
-                  {"trouble", trouble.open()},
-                  {"events", events}}
-                 .dump(1, ' ', false, json::error_handler_t::replace));
+  tell("{}\n", json{{"schema", "warpgrade.status.v1"},
+                    {"run", run.at("run")},
+                    {"lab", run.at("lab")},
+                    {"backend", run.at("backend")},
+                    {"executor", batch.at("executor")},
+                    {"cases", {{"recorded", count["recorded"]}, {"all", all}, {"faults", count["faults"]}}},
+                    {"submissions", {{"finished", count["finished"]}, {"all", submissions}}},
+                    {"done", count["recorded"] == all},
+                    {"round", round_json(report_of(folder, batch))},
+                    {"trouble", trouble.open()},
+                    {"events", events}}
+                   .dump(1, ' ', false, json::error_handler_t::replace));
 }
 
 int status(const fs::path& run, double every_s, bool as_json) {
@@ -239,7 +237,7 @@ int status(const fs::path& run, double every_s, bool as_json) {
     return kExitGraded;
   }
   for (;;) {
-    if (takes_escape_codes(STDOUT_FILENO)) fmt::print("\033[H\033[2J");
+    if (takes_escape_codes(STDOUT_FILENO)) tell("\033[H\033[2J");
     if (print_status(run)) return kExitGraded;
     std::fflush(stdout);
     for (double slept = 0; slept < every_s; slept += 0.1) {
@@ -256,7 +254,7 @@ int cancel(const fs::path& run) {
     throw UsageError(
         "this batch runs on one machine, without Slurm: press Ctrl-C in the terminal where it runs");
   EventLog events(run);
-  fmt::print("{}\n", Rounds(folder, Site::from_json(batch.at("site")), events).cancel());
+  tell("{}\n", Rounds(folder, Site::from_json(batch.at("site")), events).cancel());
   return kExitGraded;
 }
 

@@ -17,7 +17,6 @@
 #include "base/json.h"
 #include "base/say.h"
 #include "base/tables.h"
-#include "base/toolchain.h"
 #include "cli/commands.h"
 #include "course/desk/config.h"
 #include "course/desk/door.h"
@@ -54,15 +53,14 @@ int init(const DeskOptions& options) {
       json(options.course).dump());
   const bool fresh = write_new_text(options.folder / "desk.yaml", text);
   desk::Config::read(options.folder);
-  fmt::print("{} {}; next: {} desk keys --folder {} --roster ROSTER.csv --keys KEYS\n",
-             options.folder.string(), fresh ? "is a desk" : "was a desk already", own_command(),
-             options.folder.string());
+  tell("{} {}; next: {} desk keys --folder {} --roster ROSTER.csv --keys KEYS\n", options.folder.string(),
+       fresh ? "is a desk" : "was a desk already", own_command(), options.folder.string());
   return kExitGraded;
 }
 
 int keys(const DeskOptions& options) {
   const desk::AuthorizedKeys made = desk::make_authorized_keys(options.folder, options.roster, options.keys);
-  fmt::print("{}", made.text);
+  tell("{}", made.text);
   for (const std::string& line : made.refused) say("left out {}\n", line);
   if (!made.without.empty()) say("without a key: {}\n", fmt::join(made.without, ", "));
   say("{} students have a key\n", made.students.size());
@@ -98,28 +96,25 @@ int status(const DeskOptions& options) {
                                  1));
     return kExitGraded;
   }
-  if (const std::string why = queue.setting("drain"); !why.empty())
-    fmt::print("takes no new runs: {}\n", why);
+  if (const std::string why = queue.setting("drain"); !why.empty()) tell("takes no new runs: {}\n", why);
   for (const desk::Worker& worker : queue.workers())
-    fmt::print("{:<10} {:<12} {}\n", worker.name, worker.device,
-               worker.request == 0
-                   ? "idle"
-                   : fmt::format("run {} since {}", worker.request, seconds_text(now - worker.since)));
+    tell("{:<10} {:<12} {}\n", worker.name, worker.device,
+         worker.request == 0
+             ? "idle"
+             : fmt::format("run {} since {}", worker.request, seconds_text(now - worker.since)));
   if (queue.workers().empty())
-    fmt::print("no worker judges at this desk; start one: {} desk serve --folder {}\n", own_command(),
-               options.folder.string());
+    tell("no worker judges at this desk; start one: {} desk serve --folder {}\n", own_command(),
+         options.folder.string());
   for (const desk::Request& request : running)
-    fmt::print("judged   run {:<6} {:<20} {}\n", request.id, request.student, request.lab);
+    tell("judged   run {:<6} {:<20} {}\n", request.id, request.student, request.lab);
   for (const desk::Request& request : waiting)
-    fmt::print("waits    run {:<6} {:<20} {} since {}\n", request.id, request.student, request.lab,
-               seconds_text(now - request.arrived));
-  fmt::print("{} wait, {} are judged now, {} were judged, {} failed, {} cancelled", waiting.size(),
-             running.size(), counts["judged"].get<int>(), counts["failed"].get<int>(),
-             counts["cancelled"].get<int>());
+    tell("waits    run {:<6} {:<20} {} since {}\n", request.id, request.student, request.lab,
+         seconds_text(now - request.arrived));
+  tell("{} wait, {} are judged now, {} were judged, {} failed, {} cancelled", waiting.size(), running.size(),
+       counts["judged"].get<int>(), counts["failed"].get<int>(), counts["cancelled"].get<int>());
   if (counts.contains("wait_p95_s"))
-    fmt::print("; of the last 100, 95 % waited less than {}",
-               seconds_text(counts["wait_p95_s"].get<double>()));
-  fmt::print("\n");
+    tell("; of the last 100, 95 % waited less than {}", seconds_text(counts["wait_p95_s"].get<double>()));
+  tell("\n");
   return kExitGraded;
 }
 
@@ -134,12 +129,11 @@ int drain(const DeskOptions& options, bool on) {
   const std::string why = options.why.empty() ? "the instructor has paused it" : options.why;
   queue.set("drain", on ? why : "");
   note(options, on ? "drain" : "reopen", {{"why", on ? why : ""}});
-  fmt::print(
-      "{}\n",
-      on ? fmt::format(
-               "no new runs are taken; those that wait are still judged. `{} desk reopen` takes them again",
-               own_command())
-         : "runs are taken");
+  tell("{}\n",
+       on ? fmt::format(
+                "no new runs are taken; those that wait are still judged. `{} desk reopen` takes them again",
+                own_command())
+          : "runs are taken");
   return kExitGraded;
 }
 
@@ -153,8 +147,7 @@ int ban(const DeskOptions& options, bool on) {
       if (!request.ended_for_good() && !queue.cancel(options.student, request.id, desk::now_s()).empty())
         ++ended;
   note(options, on ? "ban" : "unban", {{"student", options.student}, {"why", why}});
-  fmt::print("{} {}\n", options.student,
-             on ? fmt::format("is stopped; {} open runs end", ended) : "may run again");
+  tell("{} {}\n", options.student, on ? fmt::format("is stopped; {} open runs end", ended) : "may run again");
   return kExitGraded;
 }
 
@@ -168,8 +161,7 @@ int quota(const DeskOptions& options) {
   const auto text = [](const std::optional<int>& number) {
     return number ? std::to_string(*number) : std::string("as the policy says");
   };
-  fmt::print("{}: runs an hour: {}; a day: {}\n", options.student, text(options.per_hour),
-             text(options.per_day));
+  tell("{}: runs an hour: {}; a day: {}\n", options.student, text(options.per_hour), text(options.per_day));
   return kExitGraded;
 }
 

@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/process.h"
+#include "base/say.h"
 #include "base/toolchain.h"
 #include "cli/commands.h"
 #include "cli/machine_checks.h"
@@ -237,15 +238,15 @@ std::vector<Finding> examine(const Isolation& isolation) {
 void print(const std::vector<Finding>& findings, const Isolation& isolation) {
   for (size_t i = 0; i < findings.size(); ++i) {
     const Finding& finding = findings[i];
-    fmt::print("{:<8} {:<16} {}\n", finding.state, finding.topic, finding.found);
+    tell("{:<8} {:<16} {}\n", finding.state, finding.topic, finding.found);
     // One cure for several lines stands behind the last.
     const bool shared = i + 1 < findings.size() && findings[i + 1].advice == finding.advice;
-    if (!finding.advice.empty() && !shared) fmt::print("{:<8} {:<16} -> {}\n", "", "", finding.advice);
+    if (!finding.advice.empty() && !shared) tell("{:<8} {:<16} -> {}\n", "", "", finding.advice);
   }
   if (isolation.missing.empty())
-    fmt::print("\nA submission can be isolated fully here.\n");
+    tell("\nA submission can be isolated fully here.\n");
   else
-    fmt::print(
+    tell(
         "\nA submission cannot be isolated fully here ({} missing). Judge only submissions that you trust, "
         "or repair what the lines above name; `grade --require-isolation` refuses until then.\n",
         isolation.missing.size());

@@ -105,10 +105,10 @@ class Export {
     for (std::future<void>& page : pages) wait_for(page);
     made_from_["formats"] = formats_;
     write_text(output_ / "made-from.json", json_text(made_from_, 1) + "\n");
-    fmt::print("made from {}\n", made_from_.at("text").get<std::string>());
-    if (!worksheet_note_.empty()) fmt::print("{}\n", worksheet_note_);
+    tell("made from {}\n", made_from_.at("text").get<std::string>());
+    if (!worksheet_note_.empty()) tell("{}\n", worksheet_note_);
     print_limits();
-    for (const auto& [format, file] : written_) fmt::print("{:<13} {}\n", format, file.string());
+    for (const auto& [format, file] : written_) tell("{:<13} {}\n", format, file.string());
     if (troubles_.empty()) return kExitGraded;
     std::string list;
     for (const auto& [what, why] : troubles_)
@@ -241,43 +241,41 @@ class Export {
     for (const json& view : students_.graded)
       if (is_not_on_roster(view, students_.everyone)) unmatched.push_back(view.at("person").at("id"));
     if (!unmatched.empty())
-      fmt::print("not on the roster, so in no courseware's import that cannot find them: {}\n",
-                 fmt::join(unmatched, ", "));
+      tell("not on the roster, so in no courseware's import that cannot find them: {}\n",
+           fmt::join(unmatched, ", "));
     for (const auto& [format, missing] : left_out_) {
       if (missing.empty()) continue;
       if (written_.contains(format))
-        fmt::print("not in {0}, since the roster has nothing for them by which {1} finds people: {2}\n",
-                   GradeFiles::table_name(format), format, few_of(missing));
+        tell("not in {0}, since the roster has nothing for them by which {1} finds people: {2}\n",
+             GradeFiles::table_name(format), format, few_of(missing));
       else
-        fmt::print("no {0}: the roster has nothing by which {1} finds people\n",
-                   GradeFiles::table_name(format), format);
+        tell("no {0}: the roster has nothing by which {1} finds people\n", GradeFiles::table_name(format),
+             format);
     }
     const double most = parts_.scores.at("max_points"),
                  measured = parts_.scores.value("measured_points", most);
     if (measured < most)
-      fmt::print(
+      tell(
           "speed was not measured in this run: {:g} of {:g} points are open, so these grades are not final\n",
           most - measured, most);
   }
 
   void print_students() const {
     if (options_.student) return;
-    fmt::print("{} students have a grade here\n", students_.graded.size());
+    tell("{} students have a grade here\n", students_.graded.size());
     if (!students_.unfinished.empty())
-      fmt::print("left empty, since cases are not judged yet: {}\n", unfinished_text(students_));
+      tell("left empty, since cases are not judged yet: {}\n", unfinished_text(students_));
     if (!students_.absent.empty())
-      fmt::print(
-          "without a cell, since they handed in nothing in any run (--not-submitted zero makes it 0): {}\n",
-          few_of(students_.absent));
+      tell("without a cell, since they handed in nothing in any run (--not-submitted zero makes it 0): {}\n",
+           few_of(students_.absent));
     if (!students_.graded_elsewhere.empty())
-      fmt::print("left out, since their hand-in is in another run (--all-graded takes them in): {}\n",
-                 few_of(students_.graded_elsewhere));
+      tell("left out, since their hand-in is in another run (--all-graded takes them in): {}\n",
+           few_of(students_.graded_elsewhere));
     std::map<std::string, std::vector<std::string>> by_run;
     for (const auto& [student, run] : students_.from_other_runs) by_run[run].push_back(student);
-    for (const auto& [run, students] : by_run) fmt::print("graded in run {}: {}\n", run, few_of(students));
+    for (const auto& [run, students] : by_run) tell("graded in run {}: {}\n", run, few_of(students));
     for (const auto& [student, run] : students_.without_that_folder)
-      fmt::print("of {} the points alone: the folder of run {} is not where it was collected\n", student,
-                 run);
+      tell("of {} the points alone: the folder of run {} is not where it was collected\n", student, run);
   }
 
   void start_pages(const fs::path& scratch, std::vector<std::future<void>>& pages) {

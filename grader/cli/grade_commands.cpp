@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "base/tables.h"
 #include "cli/commands.h"
 #include "cli/grades.h"
@@ -116,7 +117,7 @@ int collect(const fs::path& run, std::optional<fs::path> gradebook, const std::s
   if (gradebook) {
     collect_into(*gradebook, run, author.empty() ? default_author() : author, relink);
   } else {
-    fmt::print("{}", class_table(scores));
+    tell("{}", class_table(scores));
   }
   return kExitGraded;
 }

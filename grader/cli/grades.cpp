@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/say.h"
 #include "base/tables.h"
 #include "course/exports/csv.h"
 #include "course/gradebook/collect.h"
@@ -243,16 +244,16 @@ void collect_into(const fs::path& gradebook, const fs::path& run, const std::str
   if (!relink) refuse_lost_overrides(run, gradebook);
   const CollectSummary summary = merge_run(gradebook, run, author, GradebookMode::kCreate);
   if (summary.nothing()) {
-    fmt::print("{}: nothing new in {}\n", gradebook.string(), run.string());
+    tell("{}: nothing new in {}\n", gradebook.string(), run.string());
   } else {
-    fmt::print("{}: {} attempts and {} cases added, {} cases and {} scores changed\n", gradebook.string(),
-               summary.attempts_added, summary.cases_added, summary.cases_changed, summary.scores_changed);
+    tell("{}: {} attempts and {} cases added, {} cases and {} scores changed\n", gradebook.string(),
+         summary.attempts_added, summary.cases_added, summary.cases_changed, summary.scores_changed);
     if (summary.attempts_superseded > 0)
-      fmt::print("{} attempts were superseded and count no more\n", summary.attempts_superseded);
+      tell("{} attempts were superseded and count no more\n", summary.attempts_superseded);
     if (summary.students_renamed > 0)
-      fmt::print("{} students have another number; their overrides and appeals went with them\n",
-                 summary.students_renamed);
-    if (summary.changes_noted > 0) fmt::print("{} changes of the class are noted\n", summary.changes_noted);
+      tell("{} students have another number; their overrides and appeals went with them\n",
+           summary.students_renamed);
+    if (summary.changes_noted > 0) tell("{} changes of the class are noted\n", summary.changes_noted);
   }
 }
 
@@ -270,8 +271,7 @@ FinalGrades final_grades(const fs::path& run, const std::optional<fs::path>& giv
   const fs::path gradebook = given ? *given : link->gradebook;
   if (given) refuse_lost_overrides(run, gradebook);
   const CollectSummary summary = merge_run(gradebook, run, default_author(), GradebookMode::kWrite);
-  if (!summary.nothing())
-    fmt::print("{} is entered into {} as it is now\n", run.string(), gradebook.string());
+  if (!summary.nothing()) tell("{} is entered into {} as it is now\n", run.string(), gradebook.string());
   const Gradebook book(gradebook, GradebookMode::kRead);
   const std::string lab = lab_of(run);
   GradeFilter filter;
@@ -318,9 +318,9 @@ int list_grades(const GradesOptions& options) {
   if (csv) {
     fmt::print("{}", csv_text(rows));
   } else if (grades.empty()) {
-    fmt::print("no grade matches these options; `warpgrade grades` without options lists all\n");
+    tell("no grade matches these options; `warpgrade grades` without options lists all\n");
   } else {
-    fmt::print("{}{}", format_table(rows), open_points_text(grades));
+    tell("{}{}", format_table(rows), open_points_text(grades));
   }
   return kExitGraded;
 }
@@ -348,7 +348,7 @@ int show_history(const GradesOptions& options) {
                     line.value("run", ""), line.value("submission", line.value("student", "")),
                     brief(line, "before"), brief(line, "after"), line.value("reason", "")});
   }
-  fmt::print("{}", lines.empty() ? "no entry is noted\n" : format_table(rows));
+  tell("{}", lines.empty() ? "no entry is noted\n" : format_table(rows));
   return kExitGraded;
 }
 

@@ -111,7 +111,7 @@ void print_missing(const std::map<std::string, Grade>& ours, const GradeImport& 
                                    [&](const GradeImport::Line& line) { return line.student == student; });
     if (grade.points && !there) missing.push_back(student);
   }
-  if (!missing.empty()) fmt::print("not in the file: {}\n", fmt::join(missing, ", "));
+  if (!missing.empty()) tell("not in the file: {}\n", fmt::join(missing, ", "));
 }
 
 }  // namespace
@@ -127,7 +127,7 @@ int show_totals(const GradesOptions& options) {
   } else if (options.format == "csv") {
     fmt::print("{}", csv_text(total_rows(course, totals)));
   } else {
-    fmt::print("{}{}", format_table(total_rows(course, totals)), rules_text(course, totals));
+    tell("{}{}", format_table(total_rows(course, totals)), rules_text(course, totals));
   }
   return kExitGraded;
 }
@@ -149,10 +149,9 @@ int import_grades(const GradesOptions& options) {
                                    most, book.students_of(*options.lab));
   const std::vector<Difference> differences = differences_of(ours, options.above_maximum, theirs);
   if (differences.empty())
-    fmt::print("{}: the same grades as here, of {} students\n", options.import_file.string(),
-               theirs.lines.size());
+    tell("{}: the same grades as here, of {} students\n", options.import_file.string(), theirs.lines.size());
   else
-    fmt::print("{}", differences_table(differences));
+    tell("{}", differences_table(differences));
   print_missing(ours, theirs);
   for (const std::string& problem : theirs.problems) say("{}: {}\n", options.import_file.string(), problem);
   if (!theirs.problems.empty()) {
@@ -168,7 +167,7 @@ int import_grades(const GradesOptions& options) {
                           options.above_maximum);
     ++entered;
   }
-  fmt::print("{} overrides are entered\n", entered);
+  tell("{} overrides are entered\n", entered);
   return kExitGraded;
 }
 
@@ -198,7 +197,7 @@ int list_appeals(const GradesOptions& options) {
   std::vector<std::vector<std::string>> rows{{"since", "student", "lab", "entered by", "appeal"}};
   for (const Appeal& appeal : appeals)
     rows.push_back({appeal.at, appeal.student, appeal.lab, appeal.author, appeal.text});
-  fmt::print("{}", appeals.empty() ? "no appeal is open\n" : format_table(rows));
+  tell("{}", appeals.empty() ? "no appeal is open\n" : format_table(rows));
   return kExitGraded;
 }
 

@@ -5,13 +5,12 @@
 
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
-#include "base/toolchain.h"
+#include "base/own_command.h"
 
 namespace warpgrade {
 namespace {
@@ -28,7 +27,7 @@ const std::map<std::string, std::vector<std::string>>& examples() {
       {"grade", {"warpgrade grade submissions/ --lab spmm --run runs/week7"}},
       {"bench", {"warpgrade bench --lab spmm"}},
       {"sweep", {"warpgrade sweep student/spmm --lab spmm"}},
-      {"profile", {"warpgrade profile student/spmm --lab spmm"}},
+      {"profile", {"warpgrade profile student/spmm --lab spmm --case synth-hub-k32"}},
       {"estimate", {"warpgrade estimate reports/published/estimate/counters.jsonl --device h200"}},
       {"submit", {"warpgrade submit student/spmm --lab spmm"}},
       {"report", {"warpgrade report runs/week7"}},
@@ -78,8 +77,7 @@ const std::map<std::string, std::vector<std::string>>& examples() {
 void add_footer(CLI::App& command, const std::string& words) {
   std::string text;
   const auto found = examples().find(words);
-  if (found != examples().end())
-    text += with_own_command(fmt::format("Examples:\n  {}\n\n", fmt::join(found->second, "\n  ")));
+  if (found != examples().end()) text += fmt::format("Examples:\n  {}\n\n", fmt::join(found->second, "\n  "));
   text +=
       "Exit codes: 0 done; 1 bad input, a message names it; 2 the judge failed, run the same command again "
       "to continue; ";
@@ -91,10 +89,17 @@ void add_footer(CLI::App& command, const std::string& words) {
   }
 }
 
-// The commands' names, known once the program has them.
-std::set<std::string>& commands() {
-  static std::set<std::string> names{"--help", "--version"};
-  return names;
+// CLI11's help, in which commands are spelled as they are typed here.
+class OwnHelp : public CLI::Formatter {
+ public:
+  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
+    return with_own_command(CLI::Formatter::make_help(app, std::move(name), mode));
+  }
+};
+
+void print_own_command(CLI::App& command) {
+  command.formatter(std::make_shared<OwnHelp>());
+  for (CLI::App* below : command.get_subcommands([](CLI::App*) { return true; })) print_own_command(*below);
 }
 
 // What may follow a command: commands below it and long options.
@@ -139,27 +144,9 @@ complete -o filenames -F _warpgrade warpgrade
 }  // namespace
 
 void add_footers(CLI::App& app) {
-  for (const CLI::App* command : app.get_subcommands({})) commands().insert(command->get_name());
+  for (const CLI::App* command : app.get_subcommands({})) know_command(command->get_name());
   add_footer(app, "");
-}
-
-std::string with_own_command(const std::string& text) {
-  constexpr std::string_view kName = "warpgrade ";
-  // A word of its own before a command's: "warpgrade was built without SQLite" is a sentence.
-  const auto stands_at = [&](std::size_t at) {
-    if (at > 0 && std::string_view(" \n`(\"'").find(text[at - 1]) == std::string_view::npos) return false;
-    if (text.compare(at, kName.size(), kName) != 0) return false;
-    const std::size_t word = at + kName.size();
-    const std::size_t end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz-", word);
-    return commands().contains(text.substr(word, end - word));
-  };
-  std::string told;
-  for (std::size_t at = 0; at < text.size();) {
-    const bool named = stands_at(at);
-    told += named ? own_command() + " " : std::string(1, text[at]);
-    at += named ? kName.size() : 1;
-  }
-  return told;
+  print_own_command(app);
 }
 
 void add_completion_command(CLI::App& app, int& code) {

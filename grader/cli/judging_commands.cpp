@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/say.h"
 #include "base/tables.h"
 #include "base/toolchain.h"
 #include "cli/commands.h"
@@ -31,17 +32,6 @@ struct CheckOptions {
   GradeOptions grade;
   bool verbose = false;
 };
-
-// A path as a shell takes it.
-std::string shell_word(const fs::path& path) {
-  std::string word = path.string();
-  const bool plain = std::all_of(word.begin(), word.end(), [](unsigned char c) {
-    return std::isalnum(c) != 0 || std::strchr("/._-+@:%,=", c) != nullptr;
-  });
-  if (plain && !word.empty()) return word;
-  for (size_t at = 0; (at = word.find('\'', at)) != std::string::npos; at += 4) word.replace(at, 1, "'\\''");
-  return "'" + word + "'";
-}
 
 // What judges one case of a check again.
 std::string repeat_command(const CheckOptions& options, const std::string& case_id) {
@@ -66,7 +56,7 @@ int check(CheckOptions options) {
   const json run = folder.read_run();
   for (const json& submission : run.at("submissions"))
     for (const json& note : submission.value("notes", json::array()))
-      fmt::print("note: {}\n", note.get<std::string>());
+      tell("note: {}\n", note.get<std::string>());
   int accepted = 0, total = 0;
   std::set<std::string> reported;  // what concerns the program, not the case, is said once
   for (const json& record : records) {
@@ -75,16 +65,16 @@ int check(CheckOptions options) {
     const std::string verdict = outcome.at("verdict"), id = record.at("case").at("id");
     if (verdict == "accepted") {
       ++accepted;
-      fmt::print("ok {}\n", id);
+      tell("ok {}\n", id);
     } else if ((verdict == "compile_error" || verdict == "not_implemented") &&
                !reported.insert(verdict + outcome.value("message", "")).second) {
-      fmt::print("{} {}: as above\n", verdict, id);
+      tell("{} {}: as above\n", verdict, id);
     } else {
-      fmt::print("{}", failure_text(record, repeat_command(options, id)));
+      tell("{}", failure_text(record, repeat_command(options, id)));
     }
   }
-  fmt::print("{}{}{} of {} cases accepted on the {}\n", findings_text(records), writers_text(records),
-             accepted, total, run.at("backend") == "cuda" ? "GPU" : "emulator");
+  tell("{}{}{} of {} cases accepted on the {}\n", findings_text(records), writers_text(records), accepted,
+       total, run.at("backend") == "cuda" ? "GPU" : "emulator");
   if (summary.faults > 0) return kExitJudgeFault;
   return accepted == total ? kExitGraded : kExitNotAccepted;
 }
@@ -112,10 +102,10 @@ int grade_class(GradeOptions options, bool with_references) {
     for (const fs::path& folder : reference_solutions(options.lab)) options.references.push_back(folder);
   }
   const GradeSummary summary = grade(options);
-  fmt::print("{}", class_table(summary.scores));
-  fmt::print("\n{} cases judged, {} recorded before; records: {}\n", summary.recorded, summary.resumed,
-             (summary.run / "records.jsonl").string());
-  fmt::print("{}", trouble_text(RunFolder(summary.run).read_records(trouble_fields())));
+  tell("{}", class_table(summary.scores));
+  tell("\n{} cases judged, {} recorded before; records: {}\n", summary.recorded, summary.resumed,
+       (summary.run / "records.jsonl").string());
+  tell("{}", trouble_text(RunFolder(summary.run).read_records(trouble_fields())));
   return summary.faults > 0 ? kExitJudgeFault : kExitGraded;
 }
 
@@ -136,14 +126,14 @@ int bench(GradeOptions options) {
   const RunFolder folder(summary.run);
   const json run = folder.read_run();
   if (run.at("backend") != "cuda") {
-    fmt::print(
+    tell(
         "{}\nspeed was not measured: the emulator counts instructions, not time. On a machine with an NVIDIA "
         "GPU "
         "this prints speed-ups against thresholds.\n",
         class_table(summary.scores));
   } else {
-    fmt::print("speed-up over {} [95 % interval], threshold met or not:\n\n{}",
-               policy_of(folder, run).baseline, speed_table(summary.scores));
+    tell("speed-up over {} [95 % interval], threshold met or not:\n\n{}", policy_of(folder, run).baseline,
+         speed_table(summary.scores));
   }
   fmt::print("\nrecords: {}\n", (summary.run / "records.jsonl").string());
   return summary.faults > 0 ? kExitJudgeFault : kExitGraded;

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/say.h"
 #include "base/toolchain.h"
 #include "cli/lab_commands.h"
 #include "judge/declaration/contract.h"
@@ -200,7 +201,7 @@ int new_lab(const std::string& name) {
     for (const fs::path& path : written) fs::remove(path);
     throw;
   }
-  fmt::print(
+  tell(
       "wrote the lab {0}:\n  reference/{0}/   lab.yaml, oracle.py, naive/, wrong/\n"
       "  student/{0}/     the stub and the page that students get\n  grader/policies/{0}.yaml\n"
       "Change lab.yaml and oracle.py to what you want, then:\n"
@@ -216,15 +217,15 @@ int make_lab_pages(const std::string& name) {
                  page = student / "README.md";
   make_directories(student);
   if (fs::exists(stub) && is_filled(read_text(stub))) {
-    fmt::print("{} is written, and stays as it is: move it away to have the stub anew\n", stub.string());
+    tell("{} is written, and stays as it is: move it away to have the stub anew\n", stub.string());
   } else {
     write_text(stub, declaration::student_stub(lab));
-    fmt::print("wrote {}\n", stub.string());
+    tell("wrote {}\n", stub.string());
   }
   const std::string before =
       fs::exists(page) ? read_text(page) : fmt::format("# Lab {}\n\n{}.\n", name, lab.summary);
   write_text(page, declaration::with_case_table(before, lab));
-  fmt::print("wrote the table of cases in {}\n", page.string());
+  tell("wrote the table of cases in {}\n", page.string());
   return kExitGraded;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "base/tables.h"
 #include "base/toolchain.h"
 #include "cli/commands.h"
@@ -30,9 +31,9 @@ int list_labs(const std::optional<std::string>& name, const std::optional<fs::pa
     std::size_t width = 0;
     for (const Lab* lab : labs()) width = std::max(width, lab->name().size());
     for (const Lab* lab : labs())
-      fmt::print("{:<{}}  {} ({} cases)\n", lab->name(), width, lab->summary(), lab->cases().size());
+      tell("{:<{}}  {} ({} cases)\n", lab->name(), width, lab->summary(), lab->cases().size());
     for (const auto& [lab, mistake] : unusable_labs())
-      fmt::print("{:<{}}  cannot be used: {}\n", lab, width, mistake);
+      tell("{:<{}}  cannot be used: {}\n", lab, width, mistake);
     return kExitGraded;
   }
   std::vector<std::vector<std::string>> rows{{"case", "kind", "set", "what it is for"}};
@@ -41,7 +42,7 @@ int list_labs(const std::optional<std::string>& name, const std::optional<fs::pa
   const bool has_policy = policy || fs::exists(file);  // a lab may be without one
   const Policy own = has_policy ? load_policy(file, vocabulary_of(lab)) : Policy{};
   for (const CaseSpec& spec : all_cases(lab, own)) rows.push_back({spec.id, spec.kind, spec.set, spec.why});
-  fmt::print("{}", format_table(rows));
+  tell("{}", format_table(rows));
   return kExitGraded;
 }
 

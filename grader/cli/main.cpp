@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/own_command.h"
 #include "base/process.h"
 #include "base/say.h"
 #include "base/text.h"
@@ -140,6 +141,7 @@ int guarded_run(int argc, char** argv) {
 }  // namespace warpgrade
 
 int main(int argc, char** argv) {
+  warpgrade::started_as(argc > 0 ? argv[0] : "");
   warpgrade::install_interrupt_handler();
   return warpgrade::with_output(warpgrade::guarded_run(argc, argv));
 }

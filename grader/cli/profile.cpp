@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/process.h"
+#include "base/say.h"
 #include "base/toolchain.h"
 #include "cli/commands.h"
 #include "course/batch/grade_run.h"
@@ -152,15 +153,15 @@ int profile(const ProfileOptions& options) {
   if (options.as_json) {
     fmt::print("{}\n", out.dump(1));
   } else {
-    fmt::print("{}", heading(record));
+    tell("{}", heading(record));
     if (!accepted) {
-      fmt::print("  {}\n  correct it first: {} check {} --lab {} --cases {}\n", word(outcome, "message"),
-                 own_command(), options.submission.string(), options.lab, options.test_case);
+      tell("  {}\n  correct it first: {} check {} --lab {} --cases {}\n", word(outcome, "message"),
+           own_command(), shell_word(options.submission.string()), options.lab, options.test_case);
     }
-    if (!estimate.empty()) fmt::print("\n{}", estimate);
+    if (!estimate.empty()) tell("\n{}", estimate);
     if (counted) fmt::print("\n{}\n{}\n{}", table, findings, source);
-    if (!counted) fmt::print("  no kernel ran to its end, so nothing was counted\n");
-    if (options.output) fmt::print("\nwritten: {}\n", (*options.output / "profile.md").string());
+    if (!counted) tell("  no kernel ran to its end, so nothing was counted\n");
+    if (options.output) tell("\nwritten: {}\n", (*options.output / "profile.md").string());
   }
   if (word(outcome, "verdict") == "judge_fault") return kExitJudgeFault;
   return accepted ? kExitGraded : kExitNotAccepted;

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/student_remote.h"
@@ -49,23 +50,22 @@ int list(const RemoteOptions& options, const char* what) {
     std::string state = plain_line(desk::text_of(run, "state"), 20);
     if (const auto place = desk::whole_of(run, "place"); place && *place > 0)
       state += fmt::format(", place {}", *place);
-    fmt::print("run {:<6} {}  {:<12} {:<18} {}\n", desk::whole_of(run, "run").value_or(0),
-               local_time(arrived.is_number() ? arrived.get<double>() : 0),
-               plain_line(desk::text_of(run, "lab"), 30), state,
-               plain_line(desk::text_of(run, "message"), 200));
+    tell("run {:<6} {}  {:<12} {:<18} {}\n", desk::whole_of(run, "run").value_or(0),
+         local_time(arrived.is_number() ? arrived.get<double>() : 0),
+         plain_line(desk::text_of(run, "lab"), 30), state, plain_line(desk::text_of(run, "message"), 200));
   }
   if (runs.empty())
-    fmt::print("no run of yours {}\n", std::string(what) == "status" ? "waits or is judged" : "is there");
+    tell("no run of yours {}\n", std::string(what) == "status" ? "waits or is judged" : "is there");
   return kExitGraded;
 }
 
 int cancel(const RemoteOptions& options) {
   const json answer = asked(options, {{"ask", "cancel"}, {"run", options.run}});
   const std::string state = desk::text_of(answer, "state");
-  fmt::print("run {} {}\n", options.run,
-             state == "cancelled" ? "has left the queue"
-             : state == "running" ? "ends after its present case"
-                                  : "had ended before: " + plain_line(state, 20));
+  tell("run {} {}\n", options.run,
+       state == "cancelled" ? "has left the queue"
+       : state == "running" ? "ends after its present case"
+                            : "had ended before: " + plain_line(state, 20));
   return kExitGraded;
 }
 

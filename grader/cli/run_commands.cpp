@@ -11,6 +11,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/reports_module.h"
+#include "base/say.h"
 #include "base/tables.h"
 #include "cli/commands.h"
 #include "cli/grades.h"
@@ -29,7 +30,7 @@ namespace {
 int score_again(const fs::path& run, const std::optional<fs::path>& policy) {
   const RunFolder folder(run);
   folder.collect();
-  fmt::print("{}", class_table(score_run(folder, policy)));
+  tell("{}", class_table(score_run(folder, policy)));
   return kExitGraded;
 }
 
@@ -70,11 +71,10 @@ int calibrate(const CalibrateOptions& options) {
   if (!after.thresholds_note(device).empty())
     throw JudgeFault("{}: {} did not get its thresholds", options.write->string(), model);
   write_text(*options.write, text);
-  fmt::print("{}: thresholds of {}\n", options.write->string(), model);
+  tell("{}: thresholds of {}\n", options.write->string(), model);
   if (before.thresholds.datasets.contains("default") &&
       !after.thresholds_for(device).datasets.contains("default"))
-    fmt::print(
-        "a dataset that the ladder was not timed on has none there: add a line `default` if it should\n");
+    tell("a dataset that the ladder was not timed on has none there: add a line `default` if it should\n");
   return kExitGraded;
 }
 

@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/own_command.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "base/toolchain.h"

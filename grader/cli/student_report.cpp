@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "base/say.h"
 #include "base/terminal.h"
 #include "base/toolchain.h"
 #include "cli/failure_text.h"
@@ -42,12 +43,12 @@ bool make_judges(const std::filesystem::path& labs) {
 std::string folder_option(const std::filesystem::path& labs) {
   std::error_code failed;
   const bool is_usual = std::filesystem::equivalent(labs, project_root() / "student", failed);
-  return is_usual ? "" : " --folder " + labs.string();
+  return is_usual ? "" : " --folder " + shell_word(labs.string());
 }
 
 std::string submit_command(const StudentRun& run) {
   if (make_judges(run.folder().parent_path())) return "make submit LAB=" + run.lab();
-  return fmt::format("{} submit {} --lab {}", own_command(), run.folder().string(), run.lab());
+  return fmt::format("{} submit {} --lab {}", own_command(), shell_word(run.folder().string()), run.lab());
 }
 
 std::string list_of(const std::vector<std::string>& names) {
@@ -130,7 +131,7 @@ StudentReport::~StudentReport() {
 void StudentReport::print(const std::string& text) {
   if (line_shown_) fmt::print("\r\033[K");
   line_shown_ = false;
-  fmt::print("{}", text);
+  tell("{}", text);
   std::fflush(stdout);
   last_output_ = Clock::now();
 }

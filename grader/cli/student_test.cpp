@@ -161,8 +161,8 @@ int test_remotely(const Options& options) {
     outcome.add_trouble(error, kExitJudgeFault);
   }
   report.end_lab(*run);
-  if (const std::string words = run->final_message(); !words.empty()) fmt::print("{}\n", words);
-  fmt::print("{}\n", report.last_line());
+  if (const std::string words = run->final_message(); !words.empty()) tell("{}\n", words);
+  tell("{}\n", report.last_line());
   return outcome.exit_code();
 }
 
@@ -185,7 +185,7 @@ int test(const Options& options) {
     if (interrupted()) outcome.add_interrupt();
     if (outcome.exit_code() == kExitInterrupted) break;
   }
-  fmt::print("{}\n", report.last_line());
+  tell("{}\n", report.last_line());
   return outcome.exit_code();
 }
 

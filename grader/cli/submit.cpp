@@ -62,7 +62,7 @@ void warn_of_unwritten_stub(const Submission& submission) {
   if (places.empty()) return;
   std::string text;
   for (const std::string& place : places) text += (text.empty() ? "" : ", ") + place;
-  fmt::print(
+  tell(
       "warning: this packs an unwritten stub: {} still returns cudaErrorNotSupported, which earns no "
       "points\n",
       text);
@@ -90,18 +90,16 @@ int submit(const SubmitOptions& options) {
   const fs::path output =
       options.output.empty() ? fs::path(options.lab + "-submission.tar.gz") : options.output;
   const PackedSubmission packed = pack_submission(submission, options.lab, output);
-  for (const fs::path& file : packed.files) fmt::print("packed   {}\n", file.string());
-  for (const std::string& note : submission.notes) fmt::print("note: {}\n", note);
+  for (const fs::path& file : packed.files) tell("packed   {}\n", file.string());
+  for (const std::string& note : submission.notes) tell("note: {}\n", note);
   const char* reason = is_older_interface(submission.interface, options.lab)
                            ? "not a source file, or a file of the course's own harness"
                            : "no source";
-  for (const fs::path& file : packed.left_out) fmt::print("left out {} ({})\n", file.string(), reason);
-  fmt::print("{} ({} bytes, submission {})\n", packed.archive.string(), packed.bytes,
-             packed.hash.substr(0, 12));
+  for (const fs::path& file : packed.left_out) tell("left out {} ({})\n", file.string(), reason);
+  tell("{} ({} bytes, submission {})\n", packed.archive.string(), packed.bytes, packed.hash.substr(0, 12));
   warn_of_unwritten_stub(submission);
-  fmt::print("it {}; this command tells whether it is right: {}\n",
-             compiled.ok() ? "compiles" : "does not compile",
-             test_command(options.lab, "", labs_folder(submission.directory, options.lab)));
+  tell("it {}; this command tells whether it is right: {}\n", compiled.ok() ? "compiles" : "does not compile",
+       test_command(options.lab, "", labs_folder(submission.directory, options.lab)));
   return kExitGraded;
 }
 

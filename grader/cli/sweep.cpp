@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/reports_module.h"
+#include "base/say.h"
 #include "cli/commands.h"
 #include "cli/judging_options.h"
 #include "course/sweep/summary.h"
@@ -45,10 +46,9 @@ int sweep(SweepOptions options) {
   const RunFolder folder(summary.run);
   const nlohmann::json found = summarize_sweep(folder.read_run(), folder.read_records(), variants);
   write_text(summary.run / "sweep.json", found.dump(1) + "\n");
-  fmt::print("{}", sweep_tables(found));
+  tell("{}", sweep_tables(found));
   if (summary.faults > 0) {
-    fmt::print("{} cases met a fault of the judge; run the same command again to redo them\n",
-               summary.faults);
+    tell("{} cases met a fault of the judge; run the same command again to redo them\n", summary.faults);
     return kExitJudgeFault;
   }
   fmt::print("{}", run_reports_module("warpgrade_reports.sweep", {summary.run.string()}));

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/say.h"
 #include "base/tables.h"
 #include "base/text.h"
 #include "course/ingest/ingest.h"
@@ -27,7 +28,7 @@ void warn_of_untimed_teams(const json& taken) {
   if (taken.at("attempts_policy") == "best") return;
   for (const auto& [team, students] : handed_in) {
     if (students.size() > 1)
-      fmt::print(
+      tell(
           "team {}: {} handed in, and the export has no times: the {} in order of names counts; "
           "--attempts best grades them all\n",
           team, fmt::join(students, ", "), taken["attempts_policy"].get<std::string>());
@@ -81,11 +82,11 @@ void print_table(const json& taken, const std::map<std::string, std::string>& fi
                     attempt.at("status") == "graded" ? "" : attempt.at("status").get<std::string>(),
                     judged == files.end() ? "" : judged->second});
   }
-  fmt::print("{}", format_table(rows));
+  tell("{}", format_table(rows));
   std::vector<std::string> missing;
   for (const json& student : taken.at("students"))
     if (!handed_in.contains(student.at("id"))) missing.push_back(person_of(taken, student.at("id")));
-  if (!missing.empty()) fmt::print("handed in nothing: {}\n", fmt::join(missing, ", "));
+  if (!missing.empty()) tell("handed in nothing: {}\n", fmt::join(missing, ", "));
 }
 
 }  // namespace
@@ -99,33 +100,32 @@ int print_class(const RunFolder& folder, const json& taken, const std::string& l
     graded += attempt.at("status") == "graded" ? 1 : 0;
     if (attempt.at("status") != "refused") continue;
     ++refused;
-    fmt::print("refused {}: {}\n", attempt.at("origin").get<std::string>(),
-               attempt["refusal"]["message"].get<std::string>());
+    tell("refused {}: {}\n", attempt.at("origin").get<std::string>(),
+         attempt["refusal"]["message"].get<std::string>());
   }
   for (const json& student : taken.at("students")) {
     if (!student.value("on_roster", true) && has_roster)
-      fmt::print("not on the roster: {} ({})\n", student.value("name", student.at("id").get<std::string>()),
-                 student.at("id").get<std::string>());
+      tell("not on the roster: {} ({})\n", student.value("name", student.at("id").get<std::string>()),
+           student.at("id").get<std::string>());
   }
   if (taken.contains("deadline"))
-    fmt::print(
-        "deadline: {}; other times are shown in the same zone ({}), which the policy's `timezone` names\n",
-        TimeZone::named(taken["timezone"]).text(*parse_time(taken["deadline"])),
-        taken["timezone"].get<std::string>());
+    tell("deadline: {}; other times are shown in the same zone ({}), which the policy's `timezone` names\n",
+         TimeZone::named(taken["timezone"]).text(*parse_time(taken["deadline"])),
+         taken["timezone"].get<std::string>());
   const auto claimed =
       std::count_if(taken.at("attempts").begin(), taken.at("attempts").end(), [](const json& attempt) {
         return attempt.value("time_is_claimed", false) && attempt.contains("submission");
       });
   if (claimed > 0)
-    fmt::print("{} hand-ins have the time that their commit claims: a person has to confirm it\n", claimed);
+    tell("{} hand-ins have the time that their commit claims: a person has to confirm it\n", claimed);
   for (const json& name : taken.value("left_aside", json::array()))
-    fmt::print("left out {}: in this layout it is not the hand-in of a student\n", name.get<std::string>());
+    tell("left out {}: in this layout it is not the hand-in of a student\n", name.get<std::string>());
   for (const json& question : taken.value("questions", json::array()))
-    fmt::print("not decided: {}\n", plain_line(question.get<std::string>()));
+    tell("not decided: {}\n", plain_line(question.get<std::string>()));
   warn_of_untimed_teams(taken);
-  fmt::print("{}: {} students, {} attempts, {} to grade, {} refused\n",
-             taken["source"]["layout"].get<std::string>(), taken.at("students").size(),
-             taken.at("attempts").size(), graded, refused);
+  tell("{}: {} students, {} attempts, {} to grade, {} refused\n",
+       taken["source"]["layout"].get<std::string>(), taken.at("students").size(), taken.at("attempts").size(),
+       graded, refused);
   return graded;
 }
 

@@ -65,7 +65,7 @@ void VerifyProgress::say(const std::string& at) {
 void VerifyProgress::print(const std::string& line) {
   const std::lock_guard lock(mutex_);
   clear();
-  fmt::print("{}\n", line);
+  tell("{}\n", line);
   std::fflush(stdout);
   last_line_ = Clock::now();
 }

@@ -19,6 +19,8 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 WARPGRADE = Path(os.environ.get("WARPGRADE", ROOT / "build/bin/warpgrade"))
+# Messages name the program as it is called; tests that compare them call it by its name alone.
+os.environ.setdefault("WARPGRADE_COMMAND", "warpgrade")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

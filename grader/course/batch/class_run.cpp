@@ -71,8 +71,7 @@ void refuse_mutants() {
     throw UsageError(
         "WARPEMU_MUTANT is set: the emulator would run changed programs. Grading never does: unset it. To "
         "try a "
-        "lab's cases on mutants, run `{} labs mutants LAB`",
-        own_command());
+        "lab's cases on mutants, run `warpgrade labs mutants LAB`");
 }
 
 }  // namespace
