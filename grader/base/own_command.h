@@ -14,8 +14,9 @@ void started_as(const std::string& first_word);
 
 // A command's name: texts that call it by `warpgrade NAME` mean this program.
 void know_command(const std::string& name);
-// The text, in which `warpgrade COMMAND` is this program as it is started here. All that say(), tell(), main()
-// and --help print passes through this; so messages write `warpgrade COMMAND` and nobody minds the place.
+// The text, in which `warpgrade COMMAND` is this program as it is started here. All that say(), tell(),
+// main() and --help print passes through this; so messages write `warpgrade COMMAND` and nobody minds
+// the place.
 std::string with_own_command(const std::string& text);
 
 // A word as a shell takes it, quoted where it must be.

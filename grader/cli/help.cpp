@@ -26,7 +26,7 @@ const std::map<std::string, std::vector<std::string>>& examples() {
       {"check", {"warpgrade check student/spmm --lab spmm"}},
       {"grade", {"warpgrade grade submissions/ --lab spmm --run runs/week7"}},
       {"bench", {"warpgrade bench --lab spmm"}},
-      {"sweep", {"warpgrade sweep student/spmm --lab spmm"}},
+      {"sweep", {"warpgrade sweep student/spmm --lab spmm --param TILE=8,16"}},
       {"profile", {"warpgrade profile student/spmm --lab spmm --case synth-hub-k32"}},
       {"estimate", {"warpgrade estimate reports/published/estimate/counters.jsonl --device h200"}},
       {"submit", {"warpgrade submit student/spmm --lab spmm"}},

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
+import shutil
 import subprocess
 import tarfile
 from collections.abc import Iterator
@@ -13,6 +15,7 @@ import pytest
 from conftest import ROOT, WARPGRADE, Words
 from test_documents import FENCE, LINK, anchor, tracked
 
+COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 CODE = re.compile(r"^```.*?^```|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"|R"\w*\((.*?)\)\w*"', re.DOTALL)
 PAGE = re.compile(r"\b[\w-]+(?:/[\w-]+)*/[\w-]+\.md\b")
@@ -81,6 +84,7 @@ def pages_of(tree: Path) -> list[Path]:
 def code_of(page: Path) -> str:
     """What a page shows as typed; of a stub its comments."""
     text = page.read_text(encoding="utf-8")
+    text = COMMENT.sub("", text)
     return "\n".join(found[0].strip("`") for found in CODE.finditer(text)) if page.suffix == ".md" else text
 
 
@@ -151,7 +155,7 @@ def test_the_programs_that_are_named_are_there(tree: Path) -> None:
     assert wrong == []
 
 
-def start(command: list[str], folder: Path, code: int = 0, **variables: str) -> str:
+def start(command: Words, folder: Path, code: int = 0, **variables: str) -> str:
     """What a command says, as someone without this project's variables starts it."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("WARPGRADE", "CCACHE"))}
     environment["WARPGRADE_CACHE"] = str(ROOT / ".cache")  # what links with submissions is compiled there already
@@ -202,3 +206,114 @@ def test_messages_spell_the_program_as_it_was_called(handout: Path, tmp_path: Pa
 def test_a_student_reads_the_contract_and_the_cases_there(tree: Path) -> None:
     assert "cudaError_t convolution_run" in start(["make", "contract", "LAB=convolution"], tree)
     assert "synth-hub-k32" in start(["make", "cases", "LAB=spmm"], tree)
+
+
+# A command on a page, in a message or in an example of --help, up to its end or a remark.
+TYPED = re.compile(r"(?:^|&& |\| |-- )((?:\./|build/bin/)?warpgrade [a-z].*?)(?=$| && | \| | {2,}|\s#)", re.MULTILINE)
+PARSED_BADLY = re.compile(r"(.*)`.* --help` shows what it takes|.* has no command .*")
+# These wait for others, ask the network, or write into the package.
+NOT_TRIED = re.compile(r" serve\b|--watch\b| data fetch\b| desk first\b| labs (?:new|pages)\b")
+
+
+def typed_in(text: str) -> set[str]:
+    """The commands of a text that has code alone."""
+    return {found.strip() for found in TYPED.findall(text.replace("\\\n", " "))}
+
+
+def refusal(command: str, tree: Path, place: Path) -> str:
+    """Why a package's program does not take the words of a command; it never comes to judging."""
+    plain = re.sub(r"\bN\b", "3", re.sub(r"[\[\]]|\.\.\.", "", command))
+    words = shlex.split(re.sub(r"\{[^}]*\}", "x", plain))[1:]
+    if len(words) < 2 or NOT_TRIED.search(command):
+        return ""  # a command's name, which test_the_programs_that_are_named_are_there looks at
+    environment = os.environ | {"WARPGRADE_EXECUTOR_DIRECTORY": "/nonexistent", "WARPGRADE_HOME": str(tree)}
+    done = subprocess.run(
+        [WARPGRADE.resolve(), *words],
+        cwd=place,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    said = next((line for line in (done.stderr + done.stdout).splitlines() if PARSED_BADLY.match(line)), "")
+    # In a sentence an option stands without the rest of its command; files and words in capitals are the reader's.
+    return "" if re.search(r"(?:is|are) required|required \S+ missing|does not exist|: [A-Z]+ not in ", said) else said
+
+
+def test_the_words_of_every_command_are_taken(tree: Path, tmp_path: Path) -> None:
+    """Those of pages, stubs and messages, by the program itself."""
+    named: dict[str, str] = {}
+    for file, text in texts_of(tree):
+        pieces = [text] if file.endswith((".md", ".cu")) else [code.strip("`") for code in CODE.findall(text)]
+        for command in {command for piece in pieces for command in typed_in(piece)}:
+            named.setdefault(command, file)
+    assert len(named) > 80
+    wrong = [(named[each], each, why) for each in sorted(named) if (why := refusal(each, tree, tmp_path))]
+    assert wrong == []
+
+
+def test_the_examples_of_help_are_whole_commands(handout: Path, tmp_path: Path) -> None:
+    commands = re.findall(r"^ {2}([a-z]+) ", start(["./warpgrade", "--help"], handout), re.MULTILINE)
+    examples = set()
+    for command in commands:
+        said = start(["./warpgrade", command, "--help"], handout)
+        examples |= typed_in(
+            re.sub(r"^ +", "", said.partition("Examples:\n")[2].partition("\n\n")[0], flags=re.MULTILINE)
+        )
+    assert len(examples) > 30
+    wrong = []
+    for example in sorted(examples):
+        assert example.startswith("./warpgrade "), example
+        if NOT_TRIED.search(example) or "completion" in example:
+            continue
+        words = [word for word in shlex.split(example)[1:] if not word.startswith(">")]
+        environment = os.environ | {"WARPGRADE_EXECUTOR_DIRECTORY": "/nonexistent"}
+        done = subprocess.run(
+            [WARPGRADE.resolve(), *words],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+        if PARSED_BADLY.search(done.stderr) and "does not exist" not in done.stderr:
+            wrong.append((example, done.stderr.splitlines()[-1]))
+    assert wrong == []
+
+
+@pytest.fixture(params=["tree", "package", "handout"])
+def place(request: pytest.FixtureRequest) -> tuple[Path, list[str]]:
+    """Where people type, and the program there."""
+    if request.param == "tree":
+        return ROOT, [str(WARPGRADE.resolve())]
+    return request.getfixturevalue(request.param), ["./warpgrade"]
+
+
+def last_command(said: str, after: str) -> str:
+    """The command that a line of a test ends with; the last such line."""
+    return [line.rpartition(after)[2] for line in said.splitlines() if after in line][-1]
+
+
+def test_the_commands_that_a_test_prints_do_what_they_say(place: tuple[Path, list[str]], tmp_path: Path) -> None:
+    """A student's own folder, whose name a shell would take apart: wrong, then right, then handed in."""
+    folder, program = place
+    labs = tmp_path / "my labs"
+    shutil.copytree(ROOT / "reference/vector_add/wrong/last_block_missing", labs / "vector_add")
+    usual: Words = [*program, "test", "vector_add", "--folder", labs, "--case", "odd", "--backend", "emulator"]
+
+    def typed(command: str, code: int) -> str:
+        return start(["bash", "-c", command], folder, code)
+
+    again = last_command(start(usual, folder, 3), "again: ")
+    assert "fix first" in typed(again, 3)
+    profile = f"{program[0]} profile '{labs}/vector_add' --lab vector_add --case odd"
+    assert "wrong_answer" in typed(last_command(typed(profile, 3), "correct it first: "), 3)
+    shutil.copyfile(ROOT / "reference/vector_add/naive/vector_add.cu", labs / "vector_add/vector_add.cu")
+    submit = last_command(typed(again, 0), "hand it in: ")
+    try:
+        typed(submit, 0)
+        assert (folder / "vector_add-submission.tar.gz").exists()
+    finally:
+        (folder / "vector_add-submission.tar.gz").unlink(missing_ok=True)
