@@ -20,6 +20,7 @@ class Terminal : public testing::Test {
     ASSERT_GE(terminal_, 0);
     const char* term = std::getenv("TERM");
     if (term != nullptr) before_ = term;
+    unsetenv("NO_COLOR");
   }
   void TearDown() override {
     setenv("TERM", before_.c_str(), 1);
@@ -38,6 +39,14 @@ TEST_F(Terminal, that_is_dumb_or_unnamed_gets_no_escape_codes) {
   EXPECT_FALSE(takes_escape_codes(terminal_));
   unsetenv("TERM");
   EXPECT_FALSE(takes_escape_codes(terminal_));
+}
+
+TEST_F(Terminal, whose_user_wants_plain_text_gets_no_escape_codes) {
+  setenv("TERM", "xterm", 1);
+  setenv("NO_COLOR", "1", 1);
+  EXPECT_FALSE(takes_escape_codes(terminal_));
+  unsetenv("NO_COLOR");
+  EXPECT_TRUE(takes_escape_codes(terminal_));
 }
 
 TEST_F(Terminal, is_none_where_output_goes_to_a_file) {
