@@ -1,6 +1,7 @@
 // `warpgrade labs [LAB]`: the labs, a lab's cases, or the baselines; below it the commands for authors
 // of labs.
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -18,6 +19,7 @@
 #include "cli/lab_commands.h"
 #include "course/batch/class_run.h"
 #include "course/score/policy.h"
+#include "judge/compile/manifest.h"
 #include "judge/labs/registry.h"
 
 namespace warpgrade {
@@ -43,6 +45,10 @@ int list_labs(const std::optional<std::string>& name, const std::optional<fs::pa
   const Policy own = has_policy ? load_policy(file, vocabulary_of(lab)) : Policy{};
   for (const CaseSpec& spec : all_cases(lab, own)) rows.push_back({spec.id, spec.kind, spec.set, spec.why});
   tell("{}", format_table(rows));
+  std::vector<std::string> flags;
+  for (const std::string& flag : allowed_flags())
+    if (!own.limits.forbidden_flags.contains(flag)) flags.push_back(flag);
+  tell("\nflags that submission.yaml may ask for: {}\n", fmt::join(flags, " "));
   return kExitGraded;
 }
 

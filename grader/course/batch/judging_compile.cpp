@@ -21,6 +21,7 @@ CompileOptions Judging::compile_options() const {
   options.architecture = run_.backend().architecture;
   options.sandbox = run_.sandbox();
   options.limit = std::chrono::milliseconds(static_cast<long>(1e3 * run_.policy().limits.compile_s));
+  options.forbidden_flags = run_.policy().limits.forbidden_flags;
   options.notify = [this](const std::string& text) { progress_.note(text); };
   return options;
 }

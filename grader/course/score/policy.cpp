@@ -1,7 +1,9 @@
 #include "course/score/policy.h"
 
+#include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <tuple>
 
 #include "base/error.h"
@@ -10,6 +12,7 @@
 #include "base/yaml_place.h"
 #include "course/ingest/times.h"
 #include "course/score/gpu_model.h"
+#include "judge/compile/manifest.h"
 
 namespace warpgrade {
 namespace {
@@ -178,7 +181,8 @@ void read_gpu_thresholds(const Place& root, const PolicyVocabulary& known, Polic
 constexpr double kCallsOfCase = 3;
 
 void read_limits(const Place& limits, Policy::Limits& result) {
-  limits.only({"compile_s", "run_s", "case_s", "host_memory_mb", "device_memory_mb", "output_kb"});
+  limits.only(
+      {"compile_s", "run_s", "case_s", "host_memory_mb", "device_memory_mb", "output_kb", "forbidden_flags"});
   for (const char* times : {"run_s", "case_s"}) limits[times].only({"cuda", "emulator"});
   result.compile_s = limits["compile_s"].number_or(120, 1, 86400);
   for (const char* backend : {"cuda", "emulator"}) {
@@ -186,6 +190,11 @@ void read_limits(const Place& limits, Policy::Limits& result) {
     result.case_s[backend] =
         limits["case_s"][backend].number_or(kCallsOfCase * run_s, run_s, kCallsOfCase * 86400);
   }
+  result.forbidden_flags = read_words(limits["forbidden_flags"], "[--use_fast_math]");
+  for (const std::string& flag : result.forbidden_flags)
+    if (std::ranges::find(allowed_flags(), flag) == allowed_flags().end())
+      limits["forbidden_flags"].fail(fmt::format("flags that a submission may ask for ({}), and {} is none",
+                                                 fmt::join(allowed_flags(), ", "), flag));
   result.host_memory_mb = static_cast<std::size_t>(limits["host_memory_mb"].number_or(4096, 64, 1 << 24));
   result.device_memory_mb = static_cast<std::size_t>(limits["device_memory_mb"].number_or(16384, 1, 1 << 24));
   result.output_kb = static_cast<std::size_t>(limits["output_kb"].number_or(256, 1, 1 << 20));

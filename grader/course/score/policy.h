@@ -61,8 +61,9 @@ struct Policy {
 
   struct Limits {
     double compile_s = 120;
-    std::map<std::string, double> run_s;   // a call, by backend
-    std::map<std::string, double> case_s;  // all calls of a case, by backend
+    std::map<std::string, double> run_s;    // a call, by backend
+    std::map<std::string, double> case_s;   // all calls of a case, by backend
+    std::set<std::string> forbidden_flags;  // compiler flags that submissions of this course may not ask for
     std::size_t host_memory_mb = 4096, device_memory_mb = 16384, output_kb = 256;
   } limits;
 

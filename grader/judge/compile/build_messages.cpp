@@ -6,9 +6,12 @@
 #include <array>
 #include <sstream>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "judge/compile/demangle.h"
+#include "judge/compile/manifest.h"
 
 namespace warpgrade {
 namespace {
@@ -54,9 +57,24 @@ std::string unresolved_on_the_gpu(const std::string& line, const std::string& so
     const std::size_t begin = line.find(words);
     if (begin == std::string::npos) continue;
     const std::size_t name = begin + words.size(), end = std::min(line.find('\'', name), line.size());
-    return fmt::format("{} {} {}, which this file does not define. Define it in the same .cu file", source,
-                       uses, line.substr(name, end - name));
+    return fmt::format(
+        "{} {} {}, which this file does not define. Define it in the same .cu file, or in a header", source,
+        uses, line.substr(name, end - name));
   }
+  return {};
+}
+
+// What nvcc asks for, as submission.yaml or the code gives it to the judge.
+std::string advice_on(const std::string& line) {
+  static const std::vector<std::pair<std::string_view, std::string>> kAdvice{
+      {"separate compilation mode", kWholeSources},
+      {"--extended-lambda", "write it into submission.yaml: flags: [--extended-lambda]"},
+      {"--expt-relaxed-constexpr", "write it into submission.yaml: flags: [--expt-relaxed-constexpr]"},
+      {"identifier \"concept\" is undefined", "C++20 is chosen in submission.yaml: flags: [-std=c++20]"},
+      {"identifier \"requires\" is undefined", "C++20 is chosen in submission.yaml: flags: [-std=c++20]"},
+      {"-std=c++20", "write it into submission.yaml: flags: [-std=c++20]"}};
+  for (const auto& [words, advice] : kAdvice)
+    if (line.find(words) != std::string::npos) return "; " + advice;
   return {};
 }
 
@@ -85,7 +103,7 @@ std::string first_error(const std::string& log, const std::string& source) {
     if (!is_error) continue;
     line = with_demangled_names(line);
     const std::string on_gpu = unresolved_on_the_gpu(line, source);
-    return plain_line(on_gpu.empty() ? line : on_gpu, kLongestMessage);
+    return plain_line(on_gpu.empty() ? line : on_gpu, kLongestMessage) + advice_on(line);
   }
   return {};
 }

@@ -22,6 +22,7 @@
 #include "judge/compile/elf_symbols.h"
 #include "judge/compile/inspect.h"
 #include "judge/compile/link_problem.h"
+#include "judge/compile/manifest.h"
 #include "judge/compile/older_interface.h"
 #include "judge/compile/source_name.h"
 #include "judge/compile/tools_check.h"
@@ -76,6 +77,9 @@ class Build {
 
   CompileResult run(const std::vector<fs::path>& runner_objects) {
     result_.flags = common_flags(options_.architecture);
+    const auto chooses_language = [](const std::string& flag) { return flag.starts_with("-std="); };
+    if (std::ranges::any_of(submission_.flags, chooses_language))
+      std::erase_if(result_.flags, chooses_language);
     result_.flags.insert(result_.flags.end(), submission_.flags.begin(), submission_.flags.end());
     if (stage_sources() && compile_all() && link(runner_objects)) result_.status = "compiled";
     result_.cpu_seconds = Seconds(workshop_.cpu_time()).count();
@@ -459,14 +463,29 @@ std::vector<fs::path> Compiler::own_objects(const CompileOptions& options, const
   return objects;
 }
 
+namespace {
+
+// The problem of what a submission hands in, known before anything is compiled.
+std::optional<std::string> problem_of(const Submission& submission, const CompileOptions& options) {
+  if (submission.problem) return submission.problem;
+  for (const std::string& flag : submission.flags)
+    if (options.forbidden_flags.contains(kind_of_flag(flag)))
+      return fmt::format(
+          "submission.yaml asks for the compiler flag {}, which this course does not take; leave it out",
+          flag);
+  return std::nullopt;
+}
+
+}  // namespace
+
 CompileResult Compiler::compile(const Submission& submission, CompileOptions options) {
-  if (submission.problem) {
+  if (const auto problem = problem_of(submission, options)) {
     CompileResult result;
     result.status = std::none_of(submission.files.begin(), submission.files.end(), is_source)
                         ? "not_found"
                         : "compile_error";
     result.reason = "bad_submission";
-    result.message = *submission.problem;
+    result.message = *problem;
     return result;
   }
   std::vector<fs::path> objects;

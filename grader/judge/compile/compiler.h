@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct CompileOptions {
   SandboxMode sandbox = SandboxMode::kBubblewrap;
   std::chrono::milliseconds limit{120'000};             // CPU time of all processes, all sources together
   std::function<void(const std::string&)> notify = {};  // of a wait for other compilations; standard error
+  std::set<std::string> forbidden_flags = {};           // kinds of flags: the policy's
   std::vector<std::string> libraries;                   // for baselines only: "cusparse"
   std::vector<std::filesystem::path> extra_includes;    // for trusted code only
   std::filesystem::path

@@ -1,10 +1,12 @@
 #include "judge/compile/manifest.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <set>
 #include <string_view>
 
@@ -33,6 +35,9 @@ bool is_definition(std::string_view text) {
                      [](char c) { return is_word(c) || c == '.' || c == '+' || c == '-' || c == ':'; });
 }
 
+constexpr const char* kRegisters = "-maxrregcount=N";
+constexpr const char* kDefinition = "-DNAME=word";
+
 void take_flags(const YAML::Node& flags, Manifest& manifest) {
   if (flags.size() > kMostFlags) {
     manifest.problem = fmt::format("submission.yaml asks for more than {} compiler flags", kMostFlags);
@@ -41,8 +46,12 @@ void take_flags(const YAML::Node& flags, Manifest& manifest) {
   for (const YAML::Node& flag : flags) {
     const std::string text = flag.IsScalar() ? flag.Scalar() : "";
     if (!is_allowed_flag(text)) {
-      manifest.problem = fmt::format("submission.yaml asks for the compiler flag {}, which is not allowed",
-                                     plain_line(flag.IsScalar() ? text : "that is no text", 100));
+      const std::string instead = instead_of_flag(text);
+      manifest.problem =
+          fmt::format("submission.yaml asks for the compiler flag {}, which is not allowed{}",
+                      plain_line(flag.IsScalar() ? text : "that is no text", 100),
+                      instead.empty() ? fmt::format("; allowed are {}", fmt::join(allowed_flags(), ", "))
+                                      : ": " + instead);
       return;
     }
     manifest.flags.push_back(text);
@@ -62,17 +71,53 @@ void take_sources(const YAML::Node& sources, Manifest& manifest) {
 
 }  // namespace
 
-bool is_allowed_flag(const std::string& flag) {
-  static const std::set<std::string> kFlags{
-      "--use_fast_math", "-use_fast_math", "--extra-device-vectorization", "-O0", "-O1", "-O2", "-O3", "-G"};
-  if (flag.size() > kLongestFlag) return false;
-  if (kFlags.contains(flag)) return true;
+const std::vector<std::string>& allowed_flags() {
+  static const std::vector<std::string> kFlags{"-O0",
+                                               "-O1",
+                                               "-O2",
+                                               "-O3",
+                                               "-G",
+                                               "-std=c++17",
+                                               "-std=c++20",
+                                               "--extended-lambda",
+                                               "--expt-relaxed-constexpr",
+                                               "--use_fast_math",
+                                               "--extra-device-vectorization",
+                                               kRegisters,
+                                               kDefinition};
+  return kFlags;
+}
+
+std::string instead_of_flag(const std::string& flag) {
+  static const std::set<std::string> kRelocatable{
+      "-rdc=true", "--relocatable-device-code=true", "-dc", "--device-c", "-dlink", "-lcudadevrt"};
+  if (!kRelocatable.contains(flag)) return {};
+  return kWholeSources;
+}
+
+std::string kind_of_flag(const std::string& flag) {
+  static const std::map<std::string, std::string> kOtherSpellings{
+      {"-use_fast_math", "--use_fast_math"},
+      {"-extended-lambda", "--extended-lambda"},
+      {"--expt-extended-lambda", "--extended-lambda"},
+      {"-expt-relaxed-constexpr", "--expt-relaxed-constexpr"}};
+  if (flag.size() > kLongestFlag) return {};
   for (const std::string_view prefix : {"-maxrregcount=", "--maxrregcount="}) {
     const std::string_view number = std::string_view(flag).substr(std::min(prefix.size(), flag.size()));
-    if (flag.starts_with(prefix))
-      return !number.empty() && number.size() <= 3 && std::all_of(number.begin(), number.end(), is_digit);
+    if (flag.starts_with(prefix) && !number.empty() && number.size() <= 3 &&
+        std::all_of(number.begin(), number.end(), is_digit))
+      return kRegisters;
   }
-  return flag.starts_with("-D") && is_definition(std::string_view(flag).substr(2));
+  if (flag.starts_with("-D")) return is_definition(std::string_view(flag).substr(2)) ? kDefinition : "";
+  const auto other = kOtherSpellings.find(flag);
+  const std::string usual = other == kOtherSpellings.end() ? flag : other->second;
+  const bool listed =
+      usual != kRegisters && std::ranges::find(allowed_flags(), usual) != allowed_flags().end();
+  return listed ? usual : "";
+}
+
+bool is_allowed_flag(const std::string& flag) {
+  return !kind_of_flag(flag).empty();
 }
 
 Manifest read_manifest(const UntrustedFolder& folder) {

@@ -22,10 +22,22 @@ struct Manifest {
 // its content.
 Manifest read_manifest(const UntrustedFolder& folder);
 
+// Said of -rdc=true, and where nvcc asks for it.
+inline constexpr const char* kWholeSources =
+    "the judge compiles the device code of each source alone. Define a device function in the file that "
+    "calls "
+    "it, or in a header; launch kernels from the host";
+
 inline constexpr std::size_t kMostManifestBytes = 64 << 10;
 
 // Flags that change how a submission's own code is compiled, and nothing else. Nothing in them means anything
 // to a shell, to nvcc's lists (a comma) or to its response files (@).
 bool is_allowed_flag(const std::string& flag);
+// Their kinds, for people: "-O0", ..., "-maxrregcount=N", "-DNAME=word".
+const std::vector<std::string>& allowed_flags();
+// The kind of a flag, in whatever spelling; "" of one that is not allowed.
+std::string kind_of_flag(const std::string& flag);
+// Why the judge does not take such a flag, and what to do instead; "" where the list says enough.
+std::string instead_of_flag(const std::string& flag);
 
 }  // namespace warpgrade

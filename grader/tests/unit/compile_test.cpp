@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "judge/compile/build_file.h"
+#include "judge/compile/build_messages.h"
 #include "judge/compile/compiler.h"
 #include "judge/compile/inspect.h"
 #include "judge/compile/manifest.h"
@@ -193,7 +194,7 @@ TEST(Submissions, OnlyHarmlessCompilerFlagsAreTaken) {
 
 TEST(Submissions, FlagsThatAShellOrNvccReadsOtherwiseAreRefused) {
   for (const char* good : {"-DX", "-DTILE=4", "-DT=std::uint32_t", "-DV=-1.5e+3", "-maxrregcount=64",
-                           "--maxrregcount=128", "-O2", "--use_fast_math"})
+                           "--maxrregcount=128", "-O2", "--use_fast_math", "-std=c++20", "--extended-lambda"})
     EXPECT_TRUE(is_allowed_flag(good)) << good;
   for (const char* bad : {"-DX=1\ntouch\tx\n",
                           "-DY>x",
@@ -222,9 +223,63 @@ TEST(Submissions, FlagsThatAShellOrNvccReadsOtherwiseAreRefused) {
                           "-DX=!",
                           "-DX=%n",
                           "-DX={a,b}",
+                          "-std=c++98",
+                          "-rdc=true",
+                          "-maxrregcount=N",
                           ""})
     EXPECT_FALSE(is_allowed_flag(bad)) << bad;
   EXPECT_FALSE(is_allowed_flag("-D" + std::string(300, 'x')));
+}
+
+TEST(Submissions, AFlagHasItsKindInWhateverSpelling) {
+  EXPECT_EQ(kind_of_flag("-maxrregcount=64"), "-maxrregcount=N");
+  EXPECT_EQ(kind_of_flag("-DTILE=8"), "-DNAME=word");
+  EXPECT_EQ(kind_of_flag("--expt-extended-lambda"), "--extended-lambda");
+  for (const std::string& flag : allowed_flags()) {
+    if (flag != "-maxrregcount=N") EXPECT_EQ(kind_of_flag(flag), flag);
+  }
+}
+
+TEST(Submissions, ARefusedFlagIsToldWithThoseThatAreTaken) {
+  TemporaryDirectory scratch("test");
+  put(scratch.path() / "a/spmm.cu", "");
+  put(scratch.path() / "a/submission.yaml", "flags: [-march=native]\n");
+  put(scratch.path() / "b/spmm.cu", "");
+  put(scratch.path() / "b/submission.yaml", "flags: [-rdc=true]\n");
+  const auto problem = [&](const char* folder) {
+    return read_submission(scratch.path() / folder, "spmm", Role::kStudent).problem.value_or("");
+  };
+  EXPECT_NE(problem("a").find("--extended-lambda"), std::string::npos) << problem("a");
+  EXPECT_NE(problem("b").find("launch kernels from the host"), std::string::npos) << problem("b");
+}
+
+TEST(Submissions, AFlagThatThePolicyForbidsIsRefusedInEachSpelling) {
+  TemporaryDirectory scratch("test");
+  put(scratch.path() / "a/spmm.cu", "");
+  put(scratch.path() / "a/submission.yaml", "flags: [--expt-extended-lambda]\n");
+  CompileOptions options;
+  options.lab = "spmm";
+  options.forbidden_flags = {"--extended-lambda"};
+  const CompileResult result =
+      Compiler(Toolchain{}, scratch.path() / "compiled")
+          .compile(read_submission(scratch.path() / "a", "spmm", Role::kStudent), options);
+  EXPECT_EQ(result.status, "compile_error");
+  EXPECT_NE(result.message.find("--expt-extended-lambda, which this course does not take"), std::string::npos)
+      << result.message;
+}
+
+// The lines are nvcc 13's.
+TEST(BuildMessages, WhatNvccAsksForIsToldAsTheJudgeTakesIt) {
+  const auto told = [](const std::string& line) { return first_error(line + "\n", "a.cu"); };
+  EXPECT_NE(
+      told("a.cu(4): error: __host__ or __device__ annotation on lambda requires --extended-lambda nvcc flag")
+          .find("submission.yaml: flags: [--extended-lambda]"),
+      std::string::npos);
+  EXPECT_NE(told("a.cu(3): error: kernel launch from __device__ or __global__ functions requires separate "
+                 "compilation mode")
+                .find("launch kernels from the host"),
+            std::string::npos);
+  EXPECT_EQ(told("a.cu(3): error: expected a \";\""), "a.cu(3): error: expected a \";\"");
 }
 
 TEST(Submissions, NamesOfSourcesAreRefusedWithCharacterAndRemedy) {

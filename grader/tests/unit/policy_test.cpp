@@ -98,6 +98,13 @@ TEST(Policy, ACasesCallsMayTakeThreeTimesWhatOneMayWithoutAWordOfIt) {
   EXPECT_NE(message_of("limits: {case_s: {gpu: 14}}").find("limits.case_s.gpu"), std::string::npos);
 }
 
+TEST(Policy, ForbidsKindsOfFlags) {
+  const auto limits = with_cases("limits: {forbidden_flags: [--extended-lambda, -maxrregcount=N]}").limits;
+  EXPECT_EQ(limits.forbidden_flags, (std::set<std::string>{"--extended-lambda", "-maxrregcount=N"}));
+  EXPECT_NE(message_of("limits: {forbidden_flags: [-rdc=true]}").find("-rdc=true is none"),
+            std::string::npos);
+}
+
 TEST(Policy, RefusesWhatItDoesNotKnowAndSaysWhere) {
   expect_refused(with("  default: {32: 2.0}", "  citeseer: {32: 2.0}"),
                  "thresholds.citeseer: expected a dataset");
