@@ -28,12 +28,18 @@ def seal_of(line: str, record: dict[str, Any]) -> Seal:
     checksum = record.get("checksum")
     if checksum is None:
         return Seal.ABSENT
-    fields = _FIELD.findall(line)  # a quote within a text is escaped, so a text cannot look like the field
-    if fields == [checksum] and _sha256(_FIELD.sub("", line.strip())) == checksum:
+    if checksum == sealed_by(line):
         return Seal.WHOLE
     rest = {key: value for key, value in json.loads(line).items() if key != "checksum"}  # not with plain texts
     canonical = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return Seal.WHOLE if _sha256(canonical) == checksum else Seal.BROKEN
+
+
+def sealed_by(line: str) -> str | None:
+    """The checksum in a canonical line, if it is the rest's; None where it is not, or where it cannot be told so."""
+    fields: list[str] = _FIELD.findall(line)  # a quote within a text is escaped, so a text cannot look like the field
+    whole = len(fields) == 1 and _sha256(_FIELD.sub("", line.strip())) == fields[0]
+    return fields[0] if whole else None
 
 
 def _sha256(text: str) -> str:

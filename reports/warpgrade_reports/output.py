@@ -42,22 +42,21 @@ def write_report(
 
 def _fill(folder: Path, run: Run, launches: Run | None, *, appeal: bool, troubles: list[str] | None) -> None:
     pages = Pages(run, appeal=appeal)
-    _write(folder / "index.html", pages.index(launches))
-    for part in range(len(pages.parts)):
-        name, text = pages.part(part)
-        (folder / name).parent.mkdir(exist_ok=True)
-        _write(folder / name, text)
-    write = partial(_write_page, folder, pages, contained=troubles is not None)
-    found = in_processes(write, pages.apart, worth=_MANY_PAGES)
+    journey = journey_of(run, launches)
+    tasks: list[Callable[[], str | None]] = [
+        *_plots(folder / "plots", run, journey),  # first what takes longest
+        lambda: _write(folder / "index.html", pages.index(launches)),
+        lambda: _write(folder / "table.md", markdown_table(run)),
+        lambda: _write(folder / "table.csv", csv_table(run)),
+    ]
+    if journey:
+        tasks.append(lambda: _write(folder / "journey.md", markdown(journey)))
+    tasks += [partial(_write_part, folder, pages, part) for part in range(len(pages.parts))]
+    contained = troubles is not None
+    tasks += [partial(_write_page, folder, pages, place, contained=contained) for place in range(pages.apart)]
+    found = in_processes(lambda place: tasks[place](), len(tasks), apart=pages.apart >= _MANY_PAGES)
     if troubles is not None:
         troubles += filter(None, found)
-    _write(folder / "table.md", markdown_table(run))
-    _write(folder / "table.csv", csv_table(run))
-    journey = journey_of(run, launches)
-    if journey:
-        _write(folder / "journey.md", markdown(journey))
-    plots = list(_plots(folder / "plots", run, journey))
-    in_processes(lambda place: plots[place](), len(plots), worth=_MANY_PAGES if pages.apart < _MANY_PAGES else 1)
 
 
 def _plots(folder: Path, run: Run, journey: Journey | None) -> Iterator[Callable[[], None]]:
@@ -70,6 +69,12 @@ def _plots(folder: Path, run: Run, journey: Journey | None) -> Iterator[Callable
         yield partial(png.save_chart, chart, folder)
     if journey:
         yield partial(png.save_journey, journey, folder)
+
+
+def _write_part(folder: Path, pages: Pages, part: int) -> None:
+    name, text = pages.part(part)
+    (folder / name).parent.mkdir(exist_ok=True)
+    _write(folder / name, text)
 
 
 def _write_page(folder: Path, pages: Pages, place: int, *, contained: bool) -> str:

@@ -50,9 +50,9 @@ def finite(value: object) -> float | None:
     return number if math.isfinite(number) else None
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Node:
-    """A JSON object and the place that it was read from."""
+    """A JSON object whose texts are plain, and the place that it was read from."""
 
     value: dict[str, Any]
     place: str
@@ -71,7 +71,7 @@ class Node:
         found = self.value.get(key)
         if not isinstance(found, str):
             raise self._wrong(key, "a text")
-        return plain_text(found)
+        return found
 
     def optional_text(self, key: str) -> str:
         """A text, empty when the record leaves it out."""
@@ -80,9 +80,11 @@ class Node:
     def number(self, key: str) -> float | None:
         """A finite number, or None when it is absent or not finite."""
         found = self.value.get(key)
-        if found is not None and (isinstance(found, bool) or not isinstance(found, int | float)):
+        if found is None:
+            return None
+        if isinstance(found, bool) or not isinstance(found, int | float):
             raise self._wrong(key, "a number")
-        return finite(found)
+        return found if type(found) is float and math.isfinite(found) else finite(found)
 
     def required_number(self, key: str) -> float:
         """A finite number that must be there."""

@@ -22,6 +22,9 @@ _UNFIT = re.compile(
     + "".join(f"{chr(0x10000 * plane + 0xFFFE)}{chr(0x10000 * plane + 0xFFFF)}" for plane in range(_PLANES))
     + "]"
 )
+_ESCAPED = re.compile(
+    r"\\[bfru]"
+)  # in JSON: of all that an escape can stand for, quote, slash, tab and newline are plain
 
 
 def plain_text(text: str) -> str:
@@ -48,7 +51,7 @@ def plain_json(value: T) -> T:
 
 def is_plain_json(text: str) -> bool:
     """Whether nothing in this text of JSON has to be made plain: quicker than to look at each value."""
-    if "\\u" in text:
+    if "\\" in text and _ESCAPED.search(text):
         return False
     rest = text.encode("utf-8", "surrogatepass").translate(None, _SEEN)  # what is left is little, or nothing
     return not rest or _UNFIT.search(rest.decode("utf-8", "surrogatepass")) is None

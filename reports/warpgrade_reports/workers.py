@@ -15,17 +15,17 @@ _MOST = 4  # each has its share of the memory
 _work: Callable[[int], Any]  # what the processes were started for; they are copies of this one
 
 
-def in_processes(work: Callable[[int], T], count: int, *, worth: int) -> list[T]:
-    """`work(0)` to `work(count - 1)`, in order. Below `worth` of them, or on one core, this process does it."""
+def in_processes(work: Callable[[int], T], count: int, *, apart: bool) -> list[T]:
+    """`work(0)` to `work(count - 1)`, in order. If not `apart`, or on one core, this process does it."""
     global _work  # noqa: PLW0603 - a copied process finds it here, and nothing of a large run is sent to it
     processes = min(len(os.sched_getaffinity(0)), count, _MOST)
-    if count < worth or processes < 2:  # noqa: PLR2004
+    if not apart or processes < 2:  # noqa: PLR2004
         return [work(place) for place in range(count)]
     _work = work
     gc.freeze()  # else the first collection writes to all pages, and each process has a copy of its own
     try:
         with ProcessPoolExecutor(processes, multiprocessing.get_context("fork")) as pool:
-            return list(pool.map(_one, range(count), chunksize=max(1, min(8, count // processes))))
+            return list(pool.map(_one, range(count)))
     finally:
         gc.unfreeze()
 
