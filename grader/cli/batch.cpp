@@ -198,7 +198,7 @@ void add_batch(CLI::App& app, int& code) {
 
 }  // namespace
 
-int continue_batch(const fs::path& run, const json& batch, bool quiet) {
+int continue_batch(const fs::path& run, const json& batch, bool quiet, const std::string& same_node) {
   if (batch.contains("watch")) return watch(run, batch, quiet);
   if (batch.at("executor") == "local") return grade_locally(run, batch, quiet);
   {  // run.json as the class is now; tasks on the nodes only read it
@@ -209,7 +209,7 @@ int continue_batch(const fs::path& run, const json& batch, bool quiet) {
     const ClassRun opened(options, progress);
   }
   EventLog events(run);
-  tell("{}\n", Rounds(RunFolder(run), Site::from_json(batch.at("site")), events).advance());
+  tell("{}\n", Rounds(RunFolder(run), Site::from_json(batch.at("site")), events, same_node).advance());
   return kExitGraded;
 }
 

@@ -43,7 +43,8 @@ bool change_batch(const BatchOptions& given, const RunFolder& folder, nlohmann::
 // Tells of hand-ins that lie where the class was taken from and that the run does not have.
 void print_new_hand_ins(const BatchOptions& given, const RunFolder& folder, const nlohmann::json& batch);
 // Judges what is missing, here or on a cluster; the exit code.
-int continue_batch(const std::filesystem::path& run, const nlohmann::json& batch, bool quiet);
+int continue_batch(const std::filesystem::path& run, const nlohmann::json& batch, bool quiet,
+                   const std::string& same_node = "");
 
 // A command that takes a run's folder.
 CLI::App* add_run_command(CLI::App& app, std::filesystem::path& run, const char* name, const char* what);

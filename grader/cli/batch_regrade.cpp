@@ -1,5 +1,6 @@
 // `warpgrade regrade`: some of a batch is judged anew.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <fnmatch.h>
 
 #include <memory>
@@ -10,6 +11,7 @@
 #include "base/files.h"
 #include "base/say.h"
 #include "cli/batch_commands.h"
+#include "course/batch/nodes.h"
 #include "course/slurm/rounds.h"
 
 namespace warpgrade {
@@ -22,6 +24,7 @@ struct RegradeOptions {
   fs::path run;
   std::vector<std::string> only, cases, verdicts;
   std::optional<fs::path> site;
+  std::optional<std::string> same_node;  // a student: judged again where they were judged
   bool quiet = false;
 };
 
@@ -105,9 +108,28 @@ class Superseded {
   int number_ = 0;
 };
 
+// The node that judged all of these submissions last.
+std::string node_of(const RunFolder& folder, const json& batch, const std::string& student,
+                    const std::set<std::string>& meant) {
+  if (batch.at("executor") != "slurm")
+    throw UsageError("--same-node is for a run on a cluster: this one is judged on one machine");
+  std::set<std::string> nodes;
+  for (const std::string& id : meant) {
+    nodes.insert(judging_node(folder, id));
+  }
+  nodes.erase("");
+  if (nodes.size() != 1)
+    throw UsageError(
+        "--same-node {}: expected one node that judged this student, found {}; {}", student,
+        nodes.empty() ? "none" : fmt::format("{}", fmt::join(nodes, ", ")),
+        nodes.empty() ? "`warpgrade status` shows what the run holds" : "name one submission by its id");
+  return *nodes.begin();
+}
+
 // Verdicts are never overwritten: those to be found anew are moved aside, and the batch goes on. The same
 // command after an interruption goes on with that and moves nothing twice.
-int regrade(const RegradeOptions& options) {
+int regrade(RegradeOptions options) {
+  if (options.same_node) options.only = {*options.same_node};
   if (options.only.empty() && options.verdicts.empty() && options.cases.empty())
     throw UsageError(
         "tell what to judge again: give --only SUBMISSIONS, --cases CASES or --verdict VERDICTS");
@@ -118,6 +140,7 @@ int regrade(const RegradeOptions& options) {
   const Superseded aside(folder,
                          {{"only", options.only}, {"cases", options.cases}, {"verdicts", options.verdicts}});
   const std::set<std::string> meant = meant_submissions(folder.read_run(), options.only);
+  const std::string node = options.same_node ? node_of(folder, batch, *options.same_node, meant) : "";
   for (const json& record : folder.read_records({"submission/id", "case/id", "outcome/verdict"})) {
     const std::string id = record.at("submission").at("id"), case_id = record.at("case").at("id");
     if (meant.contains(id) && any_match(options.cases, case_id) &&
@@ -133,7 +156,7 @@ int regrade(const RegradeOptions& options) {
   tell("{} records are judged again, {} of them are to come; the old ones are kept in {}\n", count.all,
        count.missing, aside.place().string());
   lock.reset();
-  const int code = continue_batch(options.run, batch, options.quiet);
+  const int code = continue_batch(options.run, batch, options.quiet, node);
   if (code == kExitGraded) aside.note(true);
   return code;
 }
@@ -148,6 +171,10 @@ void add_regrade_command(CLI::App& app, int& code) {
       ->delimiter(',');
   command->add_option("--cases", options->cases, "ids of cases; * matches")->delimiter(',');
   command->add_option("--verdict", options->verdicts, "those with this verdict")->delimiter(',');
+  command
+      ->add_option("--same-node", options->same_node,
+                   "a student or submission, judged again on the cluster's node that judged it")
+      ->excludes("--only");
   command->add_option("--site", options->site, "YAML: other settings of the cluster, from now on");
   command->add_flag("--quiet", options->quiet, "no progress");
   command->callback([options, &code] { code = regrade(*options); });

@@ -16,6 +16,7 @@
 #include "cli/commands.h"
 #include "cli/grades.h"
 #include "course/batch/grade_run.h"
+#include "course/batch/nodes.h"
 #include "course/score/calibrate.h"
 #include "course/score/gpu_model.h"
 #include "course/score/score.h"
@@ -29,8 +30,8 @@ namespace {
 
 int score_again(const fs::path& run, const std::optional<fs::path>& policy) {
   const RunFolder folder(run);
-  folder.collect();
-  tell("{}", class_table(score_run(folder, policy)));
+  tell("{}", class_table(collect_and_score(folder, policy)));
+  tell("{}", nodes_text(judging_nodes(folder, folder.read_run())));
   return kExitGraded;
 }
 
@@ -109,8 +110,7 @@ struct ReportOptions {
 int report(const ReportOptions& options) {
   const RunFolder folder(options.run);
   const json description = folder.read_run();
-  folder.collect();
-  score_run(folder, std::nullopt);
+  collect_and_score(folder, std::nullopt);
   std::vector<std::string> arguments{options.run.string()};
   if (options.launches) arguments.insert(arguments.end(), {"--launches", options.launches->string()});
   const TemporaryDirectory scratch("warpgrade-report");

@@ -401,6 +401,67 @@ def test_regrade_takes_another_site(tmp_path: Path, cluster: Cluster) -> None:
 
 
 @needs_slurm
+def test_a_student_is_judged_again_on_the_node_that_judged_them(tmp_path: Path, cluster: Cluster) -> None:
+    """Whichever node it was; both are idle."""
+    for node in ("n2", "n1"):
+        run = Run(tmp_path / node, cluster, {"ada": NAIVE})
+        assert run.batch(run.site(judge={"partition": "gpu", "nodelist": node})).returncode == 0
+        run.scored()
+        assert f"judged on one node of the cluster: {node} (" in run.call("score", run.run).stdout
+        again = run.call("regrade", run.run, "--same-node", "ada", "--site", run.site(), "--quiet")
+        assert again.returncode == 0, again.stderr
+        wait_until("a second round", (run.run / "rounds/2/done.json").exists, 240)
+        sessions = json.loads((run.run / "submissions/ada/judging.json").read_text())["sessions"]
+        assert [session["node"] for session in sessions] == [node, node], sessions
+        # The site's settings, which hold for whatever comes later, name no node.
+        assert "nodelist" not in json.loads((run.run / "batch.json").read_text())["site"]["judge"]
+
+
+# A stand-in for Apptainer, which is no package of Debian 12: it reads its words as apptainer_exec(1) says, `apptainer
+# exec [exec options...] <container> <command>`, notes them and runs the command on the node itself.
+APPTAINER_STAND_IN = """#!/usr/bin/env python3
+import argparse, json, os, pathlib, sys
+usage = argparse.ArgumentParser(prog="apptainer", allow_abbrev=False)
+action = usage.add_subparsers(required=True).add_parser("exec", allow_abbrev=False)
+action.add_argument("--nv", action="store_true")
+action.add_argument("-B", "--bind", action="append", default=[])
+action.add_argument("container")
+action.add_argument("command", nargs=argparse.REMAINDER)
+said = usage.parse_args()
+binds = [one.split(":") for given in said.bind for one in given.split(",")]
+if any(len(one) > 3 or not pathlib.Path(one[0]).exists() for one in binds):
+    sys.exit("FATAL: container creation failed: mount hook function failure")
+with open(os.environ["STAND_IN_NOTES"], "a") as notes:
+    notes.write(json.dumps({**vars(said), "bind": binds}) + "\\n")
+os.execv(said.command[0], said.command)
+"""
+
+
+@needs_slurm
+def test_compilers_and_judges_run_in_the_container_that_the_site_names(tmp_path: Path, cluster: Cluster) -> None:
+    """By the words of apptainer_exec(1), which a stand-in reads; the aggregator, which asks Slurm, stays outside."""
+    run = Run(tmp_path, cluster, {"ada": NAIVE})
+    stand_in, notes = tmp_path / "apptainer stand-in", tmp_path / "notes.jsonl"
+    stand_in.write_text(APPTAINER_STAND_IN, encoding="utf-8")
+    stand_in.chmod(0o755)
+    container = {"image": "/shared/course image.sif", "bind": [f"{tmp_path}:/mnt/place:ro"], "command": str(stand_in)}
+    site = run.site(all={"container": container, "setup": [f"export STAND_IN_NOTES={notes}"]})
+    shown = run.batch(site, "--dry-run")
+    assert shown.stdout.count("'exec' '--nv' '--bind' ") == 2, shown.stdout + shown.stderr
+    begun = run.batch(site)
+    assert begun.returncode == 0, begun.stderr
+    run.scored()
+    assert run.verdicts() == {"ada": ["accepted", "accepted"]}
+    told = [json.loads(line) for line in notes.read_text(encoding="utf-8").splitlines()]
+    assert [note["command"][1:3] for note in told] == [["batch-task", "compile"], ["batch-task", "judge"]], told
+    for note in told:
+        assert note["container"] == "/shared/course image.sif" and note["nv"] is True
+        assert [str(tmp_path), "/mnt/place", "ro"] in note["bind"]
+        assert {str(run.run), str(ROOT), str(WARPGRADE.parent)} <= {one[0].rstrip("/") for one in note["bind"]}, note
+        assert note["command"][0] == str(WARPGRADE) and note["command"][3] == str(run.run)
+
+
+@needs_slurm
 def test_doctor_tells_a_missing_configuration_from_a_missing_slurm(tmp_path: Path, cluster: Cluster) -> None:
     """Slurm's programs do not even say their version without a configuration."""
     without = {name: value for name, value in cluster.environment.items() if name != "SLURM_CONF"}

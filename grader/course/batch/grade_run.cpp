@@ -336,16 +336,38 @@ class LocalGrading {
 
 }  // namespace
 
-json score_run(const RunFolder& folder, const std::optional<fs::path>& policy_file) {
-  const json run = folder.read_run();
+namespace {
+
+Policy policy_from_now_on(const RunFolder& folder, const json& run,
+                          const std::optional<fs::path>& policy_file) {
   // A policy that was given holds from then on: whatever is made of the run later follows it.
   if (policy_file) {
     load_policy(*policy_file, vocabulary_of(run));
     write_text(folder.root() / "policy.yaml", read_text(*policy_file));
   }
-  const Policy policy = policy_of(folder, run);
-  const json scores = score_by_submission(policy, run, folder.records_of(run, score_fields()));
+  return policy_of(folder, run);
+}
+
+json write_scores(const RunFolder& folder, const Policy& policy, const json& run, const RecordsOf& records) {
+  json scores = score_by_submission(policy, run, records);
   write_text(folder.scores_file(), json_text(scores, 1) + "\n");
+  return scores;
+}
+
+}  // namespace
+
+json score_run(const RunFolder& folder, const std::optional<fs::path>& policy_file) {
+  const json run = folder.read_run();
+  const Policy policy = policy_from_now_on(folder, run, policy_file);
+  return write_scores(folder, policy, run, folder.records_of(run, score_fields()));
+}
+
+json collect_and_score(const RunFolder& folder, const std::optional<fs::path>& policy_file) {
+  const json run = folder.read_run();
+  const Policy policy = policy_from_now_on(folder, run, policy_file);
+  json scores;
+  folder.collect(run, score_fields(),
+                 [&](const RecordsOf& records) { scores = write_scores(folder, policy, run, records); });
   return scores;
 }
 

@@ -27,4 +27,7 @@ GradeSummary grade(const GradeOptions& options);
 // then on (policy.yaml in its folder).
 nlohmann::json score_run(const RunFolder& folder, const std::optional<std::filesystem::path>& policy);
 
+// The same, and collects the records on the way.
+nlohmann::json collect_and_score(const RunFolder& folder, const std::optional<std::filesystem::path>& policy);
+
 }  // namespace warpgrade

@@ -76,11 +76,11 @@ void StandingArray::submit(int count) {
     const std::string before = queue_.setting(kGeneration);
     const std::string generation = std::to_string(std::atoi(before.c_str()) + 1);
     const fs::path script = queue_.desk() / "slurm" / "work.sh";
+    const std::string folder = fs::absolute(queue_.desk()).string();
     write_text(script,
-               fmt::format("{}exec {} desk work --folder {} --idle {} --name \"{}$SLURM_JOB_ID\"\n",
-                           site_.judge.script_beginning(),
-                           shell_quoted((program_directory() / "warpgrade").string()),
-                           shell_quoted(fs::absolute(queue_.desk()).string()), config_.idle_s, kWorkerName));
+               site_.judge.script(fmt::format("desk work --folder {} --idle {} --name \"{}$SLURM_JOB_ID\"",
+                                              shell_quoted(folder), config_.idle_s, kWorkerName),
+                                  site_.shown_to_container(folder)));
     const std::string job = cluster_.submit(
         name() + generation, options_of(site_.judge, fs::absolute(queue_.desk()), count), {script.string()});
     queue_.set(kGeneration, generation);

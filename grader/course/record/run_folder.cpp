@@ -219,6 +219,38 @@ RecordsOf RunFolder::records_of(const json& run, const Fields& fields) const {
   return [by_submission](const std::string& submission) { return (*by_submission)[submission]; };
 }
 
+std::vector<json> RunFolder::collect_files(const json& run, const std::string& submission,
+                                           const Fields& fields, const AddText& add) const {
+  std::vector<json> records;
+  for (const json& spec : run.at("cases")) {
+    const auto file = record_file(submission, spec.at("id"));
+    if (!file) continue;
+    const std::string text = read_text(*file);
+    if (auto record = sealed_fields(trimmed(text), fields)) {
+      add(std::string(trimmed(text)) + "\n");
+      records.push_back(std::move(*record));
+    } else {
+      const json whole = read_file(*file, {});
+      add(canonical(whole) + "\n");
+      records.push_back(only_fields(whole, fields));
+    }
+    make_plain(records.back());
+  }
+  return records;
+}
+
+void RunFolder::collect(const json& run, const Fields& fields,
+                        const std::function<void(const RecordsOf&)>& use) const {
+  if (is_one_file()) {
+    collect();
+    return use(records_of(run, fields));
+  }
+  write_text(records_file(), [&](const AddText& add) {
+    use([&](const std::string& submission) { return collect_files(run, submission, fields, add); });
+  });
+  collect_events(*this);
+}
+
 void RunFolder::collect() const {
   const json run = read_run();
   if (!is_one_file()) {

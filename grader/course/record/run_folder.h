@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/files.h"
 #include "course/record/record_text.h"
 
 namespace warpgrade {
@@ -63,6 +64,10 @@ class RunFolder {
 
   // Merges the case files into records.jsonl, and the processes' events into events.jsonl.
   void collect() const;
+  // The same, and what `use` makes of the records on the way: each file is read once. `use` asks for every
+  // submission, in the run's order.
+  void collect(const nlohmann::json& run, const Fields& fields,
+               const std::function<void(const RecordsOf&)>& use) const;
 
  private:
   bool is_one_file() const;  // a published set
@@ -70,6 +75,8 @@ class RunFolder {
   nlohmann::json read_line(std::string_view line, int number, const Fields& fields) const;
   std::optional<std::filesystem::path> record_file(const std::string& id, const std::string& case_id) const;
   nlohmann::json read_file(const std::filesystem::path& path, const Fields& fields) const;
+  std::vector<nlohmann::json> collect_files(const nlohmann::json& run, const std::string& submission,
+                                            const Fields& fields, const AddText& add) const;
   std::vector<nlohmann::json> read_files(const nlohmann::json& run, const std::string& submission,
                                          const Fields& fields) const;
   std::string sealed_line(const std::filesystem::path& path) const;

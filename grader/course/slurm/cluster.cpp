@@ -44,7 +44,33 @@ std::string task_name(const std::string& job, const std::string& task) {
   return task.empty() ? job : job + "_" + task;
 }
 
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+bool asked_once(std::vector<std::string> command) {
+  ProcessOptions options;
+  options.command = std::move(command);
+  options.timeout = std::chrono::seconds(60);
+  return run_process(options).ok();
+}
+
 }  // namespace
+
+OwnTask OwnTask::find() {
+  return {variable("SLURMD_NODENAME"), variable("SLURM_JOB_ID"), variable("SLURM_ARRAY_JOB_ID"),
+          variable("SLURM_ARRAY_TASK_ID"), std::atoi(variable("SLURM_RESTART_COUNT").c_str())};
+}
+
+bool ask_for_restart(const OwnTask& task) {
+  return !task.job.empty() && asked_once({"scontrol", "requeue", task.job});
+}
+
+bool keep_array_off_node(const OwnTask& task) {
+  return !task.array.empty() &&
+         asked_once({"scontrol", "update", "JobId=" + task.array, "ExcNodeList=" + task.node});
+}
 
 Cluster::Cluster(const Site& site, std::function<void(const std::string&)> silent)
     : patience_s_(site.controller_patience_s), silent_(std::move(silent)) {

@@ -1,4 +1,6 @@
-// What is asked of Slurm, through its commands. A controller that does not answer is asked again for a while.
+// What is asked of Slurm, through its commands: nothing else of the program calls one or reads its variables.
+// A controller that does not answer is asked again for a while. README.md of course/batch says what another
+// scheduler would have to answer here.
 #pragma once
 
 #include <functional>
@@ -23,6 +25,20 @@ struct TaskState {
 struct QueuedTask {
   std::string task, name, state, node, reason, starts;
 };
+
+// The task that this process is in, by the variables that Slurm sets; words are empty where it is in none.
+struct OwnTask {
+  std::string node, job, array, index;
+  int restarts = 0;
+
+  static OwnTask find();
+  std::string name() const { return array.empty() ? job : array + "_" + index; }  // as states() names it
+};
+
+// What a task asks about itself, once; false: it was not taken. Slurm ends the job that asks for its
+// own restart.
+bool ask_for_restart(const OwnTask& task);
+bool keep_array_off_node(const OwnTask& task);  // the array's waiting tasks
 
 // What `sbatch --test-only` answered.
 struct TestedJob {

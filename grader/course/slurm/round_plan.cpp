@@ -148,6 +148,8 @@ json Rounds::make_plan(int round, int chain_begin) {
                {"chain_begin", chain_begin},     {"plan", made.to_json()},
                {"names", name_beginning()},      {"memory_times", 1},
                {"exclude", bad_nodes()}};
+  const std::string node = round > chain_begin ? plan_file(round - 1).value("same_node", "") : same_node_;
+  if (!node.empty()) planned["same_node"] = node;
   planned["memory_times"] = memory_times(round, planned);
   return planned;
 }
@@ -172,6 +174,7 @@ SiteTask Rounds::task_of(const char* kind, const json& planned) {
   const Need need = judges ? need_of_judge(work) : need_of_compile(work);
   const double most_s = task.time.empty() ? cluster_.most_time_s(task.partition) : 0;
   task = with_need(std::move(task), need, kind, site_.file, most_s, planned.value("memory_times", 1));
+  if (const std::string node = planned.value("same_node", ""); judges && !node.empty()) task.nodelist = node;
   if (const auto bad = excluded(planned); judges && !bad.empty())
     task.exclude += fmt::format("{}{}", task.exclude.empty() ? "" : ",", fmt::join(bad, ","));
   return task;
@@ -202,8 +205,7 @@ std::vector<std::string> Rounds::array_options(const SiteTask& task, int round, 
 }
 
 std::string Rounds::script_text(const char* kind) const {
-  return fmt::format("{}exec {} batch-task \"$@\"\n", site_.task(kind).script_beginning(),
-                     shell_quoted((program_directory() / "warpgrade").string()));
+  return site_.task(kind).script("batch-task \"$@\"", site_.shown_to_container(folder_.root()));
 }
 
 std::vector<std::string> Rounds::script_words(int round, const char* kind, std::size_t offset) const {

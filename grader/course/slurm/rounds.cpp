@@ -38,10 +38,11 @@ RunLock::RunLock(const RunFolder& folder) {
   lock_with_notice(file_.get(), path, "the run " + folder.root().string());
 }
 
-Rounds::Rounds(const RunFolder& folder, Site site, EventLog& events)
+Rounds::Rounds(const RunFolder& folder, Site site, EventLog& events, std::string same_node)
     : folder_(fs::absolute(folder.root()).lexically_normal()),  // tasks start elsewhere
       site_(std::move(site)),
       events_(events),
+      same_node_(std::move(same_node)),
       cluster_(site_, [this](const std::string& why) { events_.infrastructure("controller_silent", why); }) {}
 
 fs::path Rounds::folder_of(int round) const {

@@ -39,7 +39,8 @@ struct RoundReport {
 
 class Rounds {
  public:
-  Rounds(const RunFolder& folder, Site site, EventLog& events);
+  // `same_node`: the rounds that begin now judge there alone; empty: anywhere.
+  Rounds(const RunFolder& folder, Site site, EventLog& events, std::string same_node = "");
 
   // What the user's call does: goes on with the round that is there, or begins one. Returns what to tell.
   std::string advance();
@@ -98,6 +99,7 @@ class Rounds {
   RunFolder folder_;
   Site site_;
   EventLog& events_;
+  std::string same_node_;
   Cluster cluster_;
 };
 

@@ -76,7 +76,7 @@ class Reader {
 };
 
 std::set<std::string> task_keys() {
-  std::set<std::string> keys{"cpus", "at_once", "options", "setup", "environment"};
+  std::set<std::string> keys{"cpus", "at_once", "options", "setup", "environment", "container"};
   for (const auto& [key, value] : plain_task_keys()) keys.insert(key);
   return keys;
 }
@@ -125,6 +125,40 @@ void read_setup(const Reader& reader, std::vector<std::string>& setup) {
       throw UsageError("{}: setup: expected a list of lines, one command each", reader.where());
 }
 
+void read_container_map(const Reader& reader, Container& container) {
+  reader.only({"image", "bind", "command", "nv"});
+  reader.text("image", container.image);
+  reader.text("command", container.command);
+  reader.words("bind", container.bind);
+  std::string nv = container.nvidia ? "yes" : "no";
+  reader.text("nv", nv);
+  if (nv != "yes" && nv != "no" && nv != "true" && nv != "false")
+    throw UsageError("{}: nv: expected yes or no, got '{}'", reader.where(), nv);
+  container.nvidia = nv == "yes" || nv == "true";
+}
+
+// A map, or the image alone. What a kind says replaces what `all:` says as a whole.
+void read_container(const Reader& task, Container& container) {
+  if (!task.map().contains("container")) return;
+  container = Container();
+  const std::string where = task.where() + ": container";
+  if (task.map()["container"].is_string())
+    task.text("container", container.image);
+  else
+    read_container_map(Reader(task.map()["container"], where), container);
+  if (container.image.empty() || container.image.starts_with("-"))
+    throw UsageError("{}: image: expected the image's file, for instance /shared/warpgrade.sif, got '{}'",
+                     where, container.image);
+  if (container.command.empty() || container.command.starts_with("-"))
+    throw UsageError("{}: command: expected apptainer, singularity or a path to one, got '{}'", where,
+                     container.command);
+  for (const std::string& one : container.bind)
+    if (!one.starts_with("/") || one.find_first_of(",\n\r") != std::string::npos)
+      throw UsageError(
+          "{}: bind: expected a list of SOURCE or SOURCE:PLACE or SOURCE:PLACE:ro, one each, got '{}'", where,
+          one);
+}
+
 void require_units(const Reader& reader, const SiteTask& task) {
   if (!task.memory.empty() && !memory_mb(task.memory))
     throw UsageError("{}: memory: expected a size as sbatch takes it, like 4G or 4096M, got '{}'",
@@ -145,6 +179,7 @@ void read_task(const Reader& site, const char* name, SiteTask& task) {
   read_options(reader, task.options);
   read_setup(reader, task.setup);
   read_environment(reader, task.environment);
+  read_container(reader, task.container);
 }
 
 // What `all:` says, and the older key `account:` beside it.
@@ -175,7 +210,13 @@ Site read_site(const json& map, const std::string& where) {
   read_task(reader, "compile", site.compile);
   if (site.aggregate.partition.empty()) site.aggregate.partition = site.compile.partition;
   read_task(reader, "judge", site.judge);
+  // It asks Slurm by Slurm's commands, which an image does not have.
+  site.aggregate.container = Container();
   read_task(reader, "aggregate", site.aggregate);
+  if (!site.aggregate.container.image.empty())
+    throw UsageError(
+        "{}: aggregate: container: the aggregator calls sbatch and sacct, which no image has; leave it out",
+        where);
   read_name(reader, site.name);
   reader.text("gpu_model", site.gpu_model);
   reader.text("architecture", site.architecture);
@@ -199,6 +240,12 @@ json task_json(const SiteTask& task) {
             {"options", task.options},
             {"setup", task.setup},
             {"environment", task.environment}};
+  const Container& box = task.container;
+  if (!box.image.empty())
+    kept["container"] = {{"image", box.image},
+                         {"bind", box.bind},
+                         {"command", box.command},
+                         {"nv", box.nvidia ? "yes" : "no"}};
   for (const auto& [key, value] : plain_task_keys())
     if (!(task.*value).empty() || std::string(key) == "gres") kept[key] = task.*value;
   return kept;

@@ -11,6 +11,18 @@
 
 namespace warpgrade {
 
+// The image that a task's program runs in.
+struct Container {
+  std::string image;                  // "/shared/warpgrade.sif"; empty: none
+  std::vector<std::string> bind;      // what it sees of the node: "/scratch", "/data/sets:/data:ro"
+  std::string command = "apptainer";  // or singularity, its older name; a path
+  bool nvidia = true;                 // --nv: the node's NVIDIA driver and devices
+
+  // The words before the program's: "apptainer exec --nv --bind ... image". `seen`: folders that are bound as
+  // well. Throws UsageError for a folder that cannot be named to --bind.
+  std::vector<std::string> words(const std::vector<std::string>& seen) const;
+};
+
 // sbatch's options of one kind of task.
 struct SiteTask {
   // Empty: not given.
@@ -21,11 +33,15 @@ struct SiteTask {
   std::vector<std::string> options;      // any others, as sbatch takes them: "--exclusive"
   std::vector<std::string> setup;        // lines of bash that run before the task: "module load cuda"
   std::vector<std::string> environment;  // what a task inherits: "all", "none", or names and NAME=value
+  Container container;
 
   // sbatch's options that the keys above say, and `options` behind them.
   std::vector<std::string> sbatch_options() const;
   // The start of a task's script: the lines of `setup`, each of which must succeed.
   std::string script_beginning() const;
+  // The whole script: the beginning, and behind it `arguments` of this program, as they stand, in the
+  // container where there is one. `seen`: see Container.
+  std::string script(const std::string& arguments, const std::vector<std::string>& seen) const;
 };
 
 // The keys of a kind whose value becomes one option of sbatch as it is.
@@ -46,6 +62,8 @@ struct Site {
   std::string file = "site.yaml";   // for messages
 
   const SiteTask& task(const std::string& kind) const;  // compile, judge, aggregate, guard
+  // What a container must see: the program with all that belongs to it, the cache, and `work`.
+  std::vector<std::string> shown_to_container(const std::filesystem::path& work) const;
 
   nlohmann::json to_json() const;
   static Site from_json(const nlohmann::json& json);

@@ -3,8 +3,11 @@
 #include <fmt/ranges.h>
 
 #include <array>
+#include <set>
 
+#include "base/error.h"
 #include "base/process.h"
+#include "base/toolchain.h"
 #include "course/slurm/site.h"
 
 namespace warpgrade {
@@ -120,6 +123,39 @@ std::string SiteTask::script_beginning() const {
         "{}\nif [ $? -ne 0 ]; then echo {} >&2; exit 75; fi\n", line,
         shell_quoted("a line of `setup:` in site.yaml failed on " + std::string("this node: ") + line));
   return text;
+}
+
+// apptainer exec [exec options...] <container> <command> (apptainer_exec(1)). --bind takes src[:dest[:opts]],
+// and a comma begins another one.
+std::vector<std::string> Container::words(const std::vector<std::string>& seen) const {
+  if (image.empty()) return {};
+  std::vector<std::string> words{command, "exec"};
+  if (nvidia) words.emplace_back("--nv");
+  for (const std::string& folder : seen) {
+    if (folder.find_first_of(":,") != std::string::npos)
+      throw UsageError(
+          "container: {} cannot be shown to a container, because `--bind` reads ':' and ',' as marks; give "
+          "that folder another name",
+          folder);
+    words.insert(words.end(), {"--bind", folder});
+  }
+  for (const std::string& one : bind) words.insert(words.end(), {"--bind", one});
+  words.push_back(image);
+  return words;
+}
+
+std::vector<std::string> Site::shown_to_container(const std::filesystem::path& work) const {
+  std::vector<std::string> folders{project_root(), program_directory(), cache_directory(), work};
+  if (!node_cache.empty()) folders.push_back(node_cache);
+  std::set<std::string> once;
+  std::erase_if(folders, [&](const std::string& folder) { return !once.insert(folder).second; });
+  return folders;
+}
+
+std::string SiteTask::script(const std::string& arguments, const std::vector<std::string>& seen) const {
+  std::string text = script_beginning() + "exec ";
+  for (const std::string& word : container.words(seen)) text += shell_quoted(word) + " ";
+  return text + shell_quoted((program_directory() / "warpgrade").string()) + " " + arguments + "\n";
 }
 
 }  // namespace warpgrade

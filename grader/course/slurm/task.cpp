@@ -24,15 +24,9 @@ using nlohmann::json;
 
 namespace {
 
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
-
-json facts_of(const TaskRequest& request) {
-  const std::string node = variable("SLURMD_NODENAME"), array = variable("SLURM_ARRAY_JOB_ID");
-  json facts{{"node", node.empty() ? host_name() : node}, {"round", request.round}};
-  facts["job"] = array.empty() ? variable("SLURM_JOB_ID") : array + "_" + variable("SLURM_ARRAY_TASK_ID");
+json facts_of(const TaskRequest& request, const OwnTask& own) {
+  json facts{{"node", own.node.empty() ? host_name() : own.node}, {"round", request.round}};
+  facts["job"] = own.name();
   facts["process"] = fmt::format("{}-{}-{}", host_name(), getpid(), utc_now_ms());
   return facts;
 }
@@ -62,14 +56,10 @@ class NodeTurn {
   fs::path stamp_;
 };
 
-// Slurm ends the job that asks for its own restart: the signal comes while this waits.
-void ask_for_restart(const std::string& job) {
-  if (job.empty()) return;
-  ProcessOptions options;
-  options.command = {"scontrol", "requeue", job};
-  options.timeout = std::chrono::seconds(60);
+// Asks for it and waits for the signal that comes then.
+void start_again(const OwnTask& own) {
   try {
-    if (!run_process(options).ok()) return;
+    if (!ask_for_restart(own)) return;
     for (int i = 0; i < 100; ++i) {
       throw_if_interrupted();
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -90,15 +80,16 @@ class Task {
   explicit Task(TaskRequest request)
       : request_(std::move(request)),
         folder_(request_.run),
-        facts_(facts_of(request_)),
+        own_(OwnTask::find()),
+        facts_(facts_of(request_, own_)),
         events_(request_.run, facts_) {}
 
   int execute() {
     events_.progress("task_started", request_.kind);
-    if (const std::string restarts = variable("SLURM_RESTART_COUNT"); !restarts.empty() && restarts != "0")
+    if (own_.restarts != 0)
       events_.infrastructure("requeued",
                              "Slurm started this task again: its node was lost or it was preempted",
-                             {{"count", std::atoi(restarts.c_str())}});
+                             {{"count", own_.restarts}});
     int code = kExitGraded;
     std::string ending = "done";
     try {
@@ -128,12 +119,12 @@ class Task {
   void start_again_later() {
     constexpr int kMostStarts = 1000;  // a day and more: Slurm lets some two minutes pass before each
     if (request_.kind != "aggregate" && request_.kind != "guard") return;
-    if (std::atoi(variable("SLURM_RESTART_COUNT").c_str()) >= kMostStarts) return;
+    if (own_.restarts >= kMostStarts) return;
     events_.infrastructure("waits_for_room", "the disk is full: Slurm is asked to start this task again");
     events_.flush();
     say("warpgrade batch-task {}: the disk is full; Slurm is asked to start this task again\n",
         request_.kind);
-    ask_for_restart(variable("SLURM_JOB_ID"));
+    start_again(own_);
   }
 
   int work() {
@@ -147,8 +138,7 @@ class Task {
     if (!site_.node_cache.empty()) options_.datasets = fs::path(site_.node_cache);
     const RoundPlan plan = Rounds(folder_, site_, events_).plan_of(request_.round);
     const auto& tasks = request_.kind == "compile" ? plan.compile : plan.judge;
-    const size_t task = static_cast<size_t>(request_.offset) +
-                        std::strtoul(variable("SLURM_ARRAY_TASK_ID").c_str(), nullptr, 10);
+    const size_t task = static_cast<size_t>(request_.offset) + std::strtoul(own_.index.c_str(), nullptr, 10);
     if (task >= tasks.size())
       throw UsageError("round {} has no {} task {}", request_.round, request_.kind, task);
     return request_.kind == "compile" ? compile(tasks[task]) : judge(tasks[task]);
@@ -232,17 +222,8 @@ class Task {
   // The array's tasks that still wait go to other nodes, so that this one does not swallow them all.
   int give_up_node(const std::string& why) {
     events_.infrastructure("gpu_wedged", why);
-    avoid_this_node();
+    keep_array_off_node(own_);  // where it is not allowed, the next round leaves the node out
     return kExitTryAgain;
-  }
-
-  void avoid_this_node() const {
-    const std::string array = variable("SLURM_ARRAY_JOB_ID");
-    if (array.empty()) return;
-    ProcessOptions options;
-    options.command = {"scontrol", "update", "JobId=" + array, "ExcNodeList=" + facts_.value("node", "")};
-    options.timeout = std::chrono::seconds(30);
-    run_process(options);  // where it is not allowed, the next round leaves the node out
   }
 
   // The first task's GPU is the run's.
@@ -265,12 +246,13 @@ class Task {
   bool refuse_gpu(const std::string& name, const std::string& wanted) {
     events_.infrastructure("wrong_gpu",
                            fmt::format("this node has {}, the run is judged on {}", name, wanted));
-    avoid_this_node();
+    keep_array_off_node(own_);  // where it is not allowed, the next round leaves the node out
     return false;
   }
 
   TaskRequest request_;
   RunFolder folder_;
+  OwnTask own_;
   json facts_;
   EventLog events_;
   Site site_;

@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/toolchain.h"
 #include "course/batch/class_run.h"
+#include "course/batch/nodes.h"
 #include "course/feedback/view.h"
 #include "course/record/run_folder.h"
 #include "score_support.h"
@@ -49,6 +50,81 @@ TEST(Records, OfAPublishedSetAreThoseOfItsOneFile) {
   write_text(folder.records_file(), collected.substr(0, collected.find("median")) + "x" +
                                         collected.substr(collected.find("median")));
   EXPECT_THROW(folder.read_records(), UsageError);
+}
+
+// What one pass makes of the class's files, and what two make.
+TEST(Records, CollectedOnTheWayAreTheSameAsCollectedBefore) {
+  const TemporaryDirectory scratch("records-test");
+  const RunFolder folder(scratch.path() / "run");
+  json run = run_of("cuda");
+  run["schema"] = "warpgrade.run.v1";
+  folder.write_run(run);
+  folder.add_record(timed(1, 2, 3));
+  const auto collect = [&] {
+    std::vector<json> seen;
+    folder.collect(run, {"submission/id", "outcome"}, [&](const RecordsOf& records) {
+      for (const json& submission : run.at("submissions"))
+        for (json& record : records(submission.at("id"))) seen.push_back(std::move(record));
+    });
+    return seen;
+  };
+  folder.collect();
+  const std::string before = read_text(folder.records_file());
+  std::filesystem::remove(folder.records_file());
+  EXPECT_EQ(collect(), folder.read_records({"submission/id", "outcome"}));
+  EXPECT_EQ(read_text(folder.records_file()), before);
+  // A file that someone formatted anew is collected as it was.
+  const auto file = folder.root() / "cases/ada";
+  for (const auto& entry : std::filesystem::directory_iterator(file))
+    write_text(entry.path(), json::parse(read_text(entry.path())).dump(2));
+  EXPECT_EQ(collect(), folder.read_records({"submission/id", "outcome"}));
+  EXPECT_EQ(read_text(folder.records_file()), before);
+  std::filesystem::remove_all(folder.root() / "cases");
+  EXPECT_EQ(collect().size(), 1u) << "a published set";
+  EXPECT_EQ(read_text(folder.records_file()), before);
+}
+
+TEST(Records, ThatWereChangedAreNotCollectedOnTheWay) {
+  const TemporaryDirectory scratch("records-test");
+  const RunFolder folder(scratch.path() / "run");
+  json run = run_of("cuda");
+  run["schema"] = "warpgrade.run.v1";
+  folder.write_run(run);
+  folder.add_record(record("cora-k32", "wrong_answer"));
+  const auto file = folder.case_file("ada", "cora-k32");
+  std::string text = read_text(file);
+  text.replace(text.find("wrong_answer"), 12, "accepted");
+  write_text(file, text);
+  EXPECT_THROW(folder.collect(run, {"outcome"}, [&](const RecordsOf& records) { records("ada"); }),
+               UsageError);
+  EXPECT_FALSE(std::filesystem::exists(folder.records_file())) << "half a file was left";
+}
+
+TEST(Records, TellWhichNodesJudgedLast) {
+  const TemporaryDirectory scratch("records-test");
+  const RunFolder folder(scratch.path() / "run");
+  const json run{{"submissions", {{{"id", "ada"}}, {{"id", "bo"}}, {{"id", "cy"}}}}};
+  const auto judged = [&](const std::string& id, const json& sessions) {
+    make_directories(folder.submission_folder(id));
+    write_text(folder.submission_folder(id) / "judging.json", json{{"sessions", sessions}}.dump());
+  };
+  EXPECT_EQ(nodes_text(judging_nodes(folder, run)), "");
+  const json first{
+      {"node", "n1"}, {"job", "7_0"}, {"cases", 2}, {"device", "NVIDIA H100"}, {"device_uuid", "GPU-1"}};
+  json second = first, nothing = first, here = first;
+  second["node"] = "n2";
+  nothing["node"] = "n3";
+  nothing["cases"] = 0;
+  here["node"] = "laptop";
+  here.erase("job");
+  judged("ada", {first, second, nothing});
+  judged("bo", {second, first});
+  judged("cy", {here});
+  EXPECT_EQ(judging_node(folder, "ada"), "n2");
+  EXPECT_EQ(judging_node(folder, "cy"), "") << "no task of a cluster";
+  EXPECT_EQ(
+      nodes_text(judging_nodes(folder, run)),
+      "judged on 2 nodes of the cluster: n1 (NVIDIA H100, 1 submission), n2 (NVIDIA H100, 1 submission)\n");
 }
 
 TEST(Records, AFaultGivesWayToAVerdict) {

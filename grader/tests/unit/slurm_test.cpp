@@ -234,6 +234,48 @@ TEST(SlurmReasons, WhatPeopleCanCureIsSaid) {
   EXPECT_EQ(cure_of("Resources"), "");
 }
 
+Site site_with(const nlohmann::json& settings) {
+  return Site::from_json(settings);
+}
+
+// apptainer_exec(1): apptainer exec [exec options...] <container> <command>; --bind takes src[:dest[:opts]].
+TEST(SlurmSite, ATaskInAContainerIsApptainersExecWithItsBinds) {
+  const Site site = site_with(
+      {{"judge", {{"container", {{"image", "/img/a b.sif"}, {"bind", {"/scratch", "/sets:/data:ro"}}}}}}});
+  const std::string text = site.judge.script("batch-task \"$@\"", {"/runs/week 7"});
+  EXPECT_NE(text.find("exec 'apptainer' 'exec' '--nv' '--bind' '/runs/week 7' '--bind' '/scratch' '--bind' "
+                      "'/sets:/data:ro' "
+                      "'/img/a b.sif' "),
+            std::string::npos)
+      << text;
+  EXPECT_TRUE(text.ends_with(" batch-task \"$@\"\n")) << text;
+  EXPECT_EQ(site.compile.script("x", {}).find("apptainer"), std::string::npos);
+}
+
+TEST(SlurmSite, AnImageOfAllTasksIsNotTheAggregators) {
+  const Site site = site_with({{"all", {{"container", "/img.sif"}}}, {"judge", {{"cpus", 2}}}});
+  EXPECT_EQ(site.judge.container.image, "/img.sif");
+  EXPECT_EQ(site.compile.container.image, "/img.sif");
+  EXPECT_EQ(site.aggregate.container.image, "");
+  EXPECT_THROW(site_with({{"aggregate", {{"container", "/img.sif"}}}}), UsageError);
+}
+
+TEST(SlurmSite, ContainersThatCannotBeAreRefused) {
+  const auto refused = [](const nlohmann::json& container) {
+    EXPECT_THROW(site_with({{"judge", {{"container", container}}}}), UsageError) << container;
+  };
+  refused({{"bind", {"/scratch"}}});
+  refused({{"image", "/img.sif"}, {"bind", {"/a,/b"}}});
+  refused({{"image", "/img.sif"}, {"bind", {"scratch"}}});
+  refused({{"image", "/img.sif"}, {"nv", "perhaps"}});
+  refused({{"image", "/img.sif"}, {"rocm", "yes"}});
+  refused({{"image", "--fakeroot"}});
+  refused("--fakeroot");
+  refused("");
+  const Site site = site_with({{"judge", {{"container", "/img.sif"}}}});
+  EXPECT_THROW(site.judge.script("x", {"/runs/a,b"}), UsageError);
+}
+
 // batch.json of an older version, and one of this.
 TEST(SlurmSite, WhatWasKeptIsReadAgain) {
   const nlohmann::json old{
@@ -244,6 +286,7 @@ TEST(SlurmSite, WhatWasKeptIsReadAgain) {
   changed.judge.gres = "";
   changed.judge.environment = {"none"};
   changed.judge.setup = {"module load cuda"};
+  changed.judge.container = {"/shared/course.sif", {"/scratch", "/data:/sets:ro"}, "singularity", false};
   changed.file = "sites/ours.yaml";
   const Site again = Site::from_json(changed.to_json());
   EXPECT_EQ(again.to_json(), changed.to_json());

@@ -1,0 +1,76 @@
+#include "course/batch/nodes.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "base/files.h"
+
+namespace warpgrade {
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+// The last session of a cluster's task that judged something: the others left no record.
+json last_session(const RunFolder& folder, const std::string& submission) {
+  const fs::path file = folder.submission_folder(submission) / "judging.json";
+  if (!fs::exists(file)) return {};
+  const json judging = json::parse(read_text(file), nullptr, false);
+  const auto sessions = judging.is_object() ? judging.find("sessions") : judging.end();
+  if (sessions == judging.end() || !sessions->is_array()) return {};
+  for (auto session = sessions->rbegin(); session != sessions->rend(); ++session)
+    if (session->is_object() && session->contains("job") && session->value("cases", 1) > 0) return *session;
+  return {};
+}
+
+struct Share {
+  std::set<std::string> devices, gpus;
+  std::vector<std::string> submissions;
+};
+
+}  // namespace
+
+std::string judging_node(const RunFolder& folder, const std::string& submission) {
+  const json session = last_session(folder, submission);
+  return session.is_object() ? session.value("node", "") : "";
+}
+
+json judging_nodes(const RunFolder& folder, const json& run) {
+  std::map<std::string, Share> shares;
+  for (const json& submission : run.at("submissions")) {
+    const std::string id = submission.at("id");
+    const json session = last_session(folder, id);
+    if (!session.is_object()) continue;
+    Share& share = shares[session.value("node", "unknown")];
+    share.submissions.push_back(id);
+    if (const std::string name = session.value("device", ""); !name.empty()) share.devices.insert(name);
+    if (const std::string uuid = session.value("device_uuid", ""); !uuid.empty()) share.gpus.insert(uuid);
+  }
+  json nodes = json::array();
+  for (const auto& [node, share] : shares)
+    nodes.push_back({{"node", node},
+                     {"device", fmt::format("{}", fmt::join(share.devices, ", "))},
+                     {"gpus", share.gpus},
+                     {"submissions", share.submissions}});
+  return nodes;
+}
+
+std::string nodes_text(const json& nodes) {
+  if (nodes.empty()) return {};
+  std::vector<std::string> words;
+  for (const json& node : nodes) {
+    const std::string device = node.at("device");
+    const std::size_t count = node.at("submissions").size();
+    words.push_back(fmt::format("{} ({}{}{} submission{})", node.at("node").get<std::string>(), device,
+                                device.empty() ? "" : ", ", count, count == 1 ? "" : "s"));
+  }
+  return fmt::format("judged on {} of the cluster: {}\n",
+                     nodes.size() == 1 ? "one node" : fmt::format("{} nodes", nodes.size()),
+                     fmt::join(words, ", "));
+}
+
+}  // namespace warpgrade
