@@ -16,7 +16,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr const char* kSchema = "warpgrade.check_power.v1";
+constexpr const char* kPowerSchema = "warpgrade.check_power.v1";
 
 }  // namespace
 
@@ -29,7 +29,7 @@ KeptCheckPower::KeptCheckPower(const declaration::LabDeclaration& lab)
   if (!fs::exists(file_)) return;
   try {
     const json kept = json::parse(read_text(file_));
-    if (kept.at("schema") != kSchema || kept.at("of") != of_) return;
+    if (kept.at("schema") != kPowerSchema || kept.at("of") != of_) return;
     for (const json& one : kept.at("cases")) cases_.push_back(declared::power_from_json(one));
   } catch (const json::exception& damaged) {
     throw UsageError("{} is damaged ({}): remove it; `warpgrade labs verify {}` makes it anew",
@@ -47,7 +47,7 @@ std::optional<CasePower> KeptCheckPower::find(const std::string& case_id) const 
 bool KeptCheckPower::add(CasePower power) {
   std::erase_if(cases_, [&](const CasePower& one) { return one.case_id == power.case_id; });
   cases_.push_back(std::move(power));
-  json kept{{"schema", kSchema}, {"of", of_}, {"cases", json::array()}};
+  json kept{{"schema", kPowerSchema}, {"of", of_}, {"cases", json::array()}};
   for (const CasePower& one : cases_) kept["cases"].push_back(declared::json_of(one));
   try {
     write_text(file_, json_text(kept, 1) + "\n");
