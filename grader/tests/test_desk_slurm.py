@@ -101,7 +101,7 @@ def test_stopping_the_desk_cancels_its_tasks_and_loses_nothing(desk: Desk, clust
     until(lambda: desk.status()["counts"]["running"] >= 1, 60, "no run began")
     desk.daemons[-1].terminate()
     desk.daemons[-1].wait(timeout=30)
-    until(lambda: tasks(cluster) == 0, 40, "tasks of a stopped desk stay")
+    until(lambda: tasks(cluster) == 0, 120, "tasks of a stopped desk stay")
     desk.serve()
     for n, run in enumerate(runs):
         assert end_of(desk, f"s{n}", run)["state"] == "judged"
