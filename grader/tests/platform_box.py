@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 from conftest import ROOT, WARPGRADE
 
@@ -62,6 +63,11 @@ def container(
     environment: dict[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Runs a command as root in a container that has this machine's /usr, the project and what is bound."""
+    if (
+        "--disable-userns"
+        not in subprocess.run(["bwrap", "--help"], capture_output=True, text=True, check=False).stdout
+    ):
+        pytest.skip("bubblewrap is older than 0.8: it makes no container that forbids namespaces")
     walls = ["bwrap", "--unshare-user", "--disable-userns", "--unshare-pid", "--unshare-ipc", "--cap-drop", "ALL"]
     walls += ["--die-with-parent", "--clearenv"] + ([] if network else ["--unshare-net"])
     walls += [

@@ -247,6 +247,18 @@ def test_a_wheel_names_the_c_library_that_its_programs_need(wheel: Path, handout
     assert f"-manylinux_{newest[0]}_{newest[1]}_" in wheel.name
 
 
+def test_a_cache_that_may_be_written_is_used_below_a_folder_that_may_not(handout: Path, tmp_path: Path) -> None:
+    """As bridges have it: the hand-out is its owner's, and .cache the runner's."""
+    cache = handout / ".cache"
+    cache.mkdir(exist_ok=True)
+    walls: Words = ["bwrap", "--dev-bind", "/", "/", "--ro-bind", handout, handout, "--setenv", "HOME", tmp_path]
+    with_cache: Words = ["--bind", cache, cache]
+    for binds, used in ((with_cache, cache), (Words(), tmp_path / ".cache/warpgrade")):
+        command: Words = [*walls, *binds, "--unsetenv", "WARPGRADE_CACHE", handout / "warpgrade", "doctor", "--json"]
+        said = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60).stdout
+        assert f"free for the cache ({used})" in said
+
+
 def test_a_students_repository_is_judged_on_githubs_runner(archive: Path, tmp_path: Path) -> None:
     """The steps of the bridge's workflow: the hand-out is fetched once, remarks stand at the student's lines."""
     runner = GithubRunner(ROOT / "scripts/bridges/github/warpgrade.yml", tmp_path, archive)
