@@ -317,3 +317,14 @@ def test_the_commands_that_a_test_prints_do_what_they_say(place: tuple[Path, lis
         assert (folder / "vector_add-submission.tar.gz").exists()
     finally:
         (folder / "vector_add-submission.tar.gz").unlink(missing_ok=True)
+
+
+def test_a_page_keeps_the_mark_by_which_its_table_is_found(tmp_path: Path) -> None:
+    """Else `labs pages` adds a second table there."""
+    page = "student/convolution/README.md"
+    mark = "<!-- cases: made from lab.yaml by `warpgrade labs pages` -->"
+    assert mark in (ROOT / page).read_text(encoding="utf-8")
+    done = subprocess.run(
+        [ROOT / "scripts/package-page", page, tmp_path], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert mark in done.stdout
