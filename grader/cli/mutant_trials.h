@@ -92,8 +92,8 @@ class MutantTrials {
 // Where an author writes down the mutants of a lab that change nothing.
 std::filesystem::path survivors_file(const std::string& lab);
 
-// For `labs verify`: the mutants that every case accepted and survivors.yaml does not explain, a line each, and
-// what came of all.
+// For `labs verify`: the mutants that every case accepted and survivors.yaml does not explain, a line each,
+// and what came of all.
 struct MutantSample {
   std::vector<std::string> survivors;
   std::string score;

@@ -1,5 +1,6 @@
-// What a check can see: bounds as wide as the outputs' spread, and parts of inputs that no output needs. The
-// first lab is reduction as it was once declared: a program that left out an eighth and added its mean passed.
+// What a check can see: bounds as wide as the outputs' spread, and parts of inputs that no output needs.
+// The first lab is reduction as it was once declared: a program that left out an eighth and added its
+// mean passed.
 #include "judge/labs/declared/check_power.h"
 
 #include <gtest/gtest.h>

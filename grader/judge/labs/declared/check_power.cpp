@@ -295,8 +295,8 @@ class PowerTrial {
     return !arrays_.check();
   }
 
-  // Whether a cell at one of many even distances is wrong by the check's own measure: then it refuses, and the
-  // whole of an output need not be written and compared.
+  // Whether a cell at one of many even distances is wrong by the check's own measure: then it refuses, and
+  // the whole of an output need not be written and compared.
   bool differs_somewhere() const {
     constexpr std::size_t kLooked = 1 << 16;
     const std::vector<const ArrayDeclaration*> outputs = lab_.outputs();
