@@ -236,7 +236,9 @@ TEST(Submissions, AFlagHasItsKindInWhateverSpelling) {
   EXPECT_EQ(kind_of_flag("-DTILE=8"), "-DNAME=word");
   EXPECT_EQ(kind_of_flag("--expt-extended-lambda"), "--extended-lambda");
   for (const std::string& flag : allowed_flags()) {
-    if (flag != "-maxrregcount=N") EXPECT_EQ(kind_of_flag(flag), flag);
+    if (flag != "-maxrregcount=N") {
+      EXPECT_EQ(kind_of_flag(flag), flag);
+    }
   }
 }
 
