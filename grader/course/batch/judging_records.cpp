@@ -49,8 +49,9 @@ void Judging::write_session(size_t i, json session, const Share& share) const {
   session["overhead_with_waiting_s"] = std::max(0.0, wall_s - runs_s);
   session["compile_s"] = compile_s_[i];
   if (run_.on_gpu()) session["gpu_s"] = gpu_s;
-  session["node"] = run_.options().event_facts.value("node", host_name());  // as Slurm calls it
-  if (run_.options().event_facts.contains("job")) session["job"] = run_.options().event_facts["job"];
+  const json& facts = run_.options().event_facts;                                // null: no task of a cluster
+  session["node"] = facts.contains("node") ? facts["node"] : json(host_name());  // as Slurm calls it
+  if (facts.contains("job")) session["job"] = facts["job"];
   if (!run_.backend().device.empty()) session["device"] = run_.backend().device.value("name", "");
   if (const JudgeDevice* device = device_of(share)) session["device_uuid"] = device->about.value("uuid", "");
   const std::string id = run_.submissions()[i].id;
