@@ -144,3 +144,20 @@ def test_a_compiler_of_another_version_is_refused_with_what_to_do(tmp_path: Path
     assert done.returncode == 2
     assert "is CUDA 11.8, and this warpemu runs programs of CUDA" in done.stderr
     assert "set CUDA_HOME" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--sarif", "/nonexistent/x.sarif", "/bin/true"], "/nonexistent/x.sarif: No such file or directory; the find"),
+        (["./none"], "warpemu: ./none: No such file or directory\n"),
+        (["none"], "warpemu: none: No such file or directory; a program in this folder is ./none"),
+    ],
+)
+def test_what_cannot_be_opened_is_named(tmp_path: Path, words: list[str], told: str) -> None:
+    command = [sys.executable, ROOT / "grader/emulator/python/warpemu.py", *words]
+    environment = os.environ | {"WARPEMU_LIBRARIES": str(EMULATOR)}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode in {1, 2}
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr

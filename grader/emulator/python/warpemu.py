@@ -85,13 +85,14 @@ def run(options: argparse.Namespace) -> tuple[int, list[Finding]]:
         try:
             code = subprocess.run(options.program, check=False, env={**os.environ, **words}).returncode  # noqa: S603
         except OSError as error:
-            sys.exit(
-                f"warpemu: {options.program[0]}: {error.strerror}; a program in this folder is ./{options.program[0]}"
-            )
+            name = options.program[0]
+            here = "" if "/" in name else f"; a program in this folder is ./{name}"
+            sys.exit(f"warpemu: {name}: {error.strerror}{here}")
         except KeyboardInterrupt:
             code = -signal.SIGINT
         lines = file.read_text(encoding="utf-8", errors="replace").split("\n") if file.exists() else []
-        return (code if code >= 0 else OF_A_SIGNAL - code), [json.loads(line) for line in lines if line]
+        # The last line has no end yet: on a full disk it is a part of a finding.
+        return (code if code >= 0 else OF_A_SIGNAL - code), [json.loads(line) for line in lines[:-1]]
 
 
 # ---- Reports
@@ -141,8 +142,15 @@ def write(name: str, value: object) -> None:
     text = json.dumps(value, indent=1, ensure_ascii=False) + "\n"
     if name == "-":
         sys.stdout.write(text)
-    else:
+        return
+    try:
         Path(name).write_text(text, encoding="utf-8")
+    except OSError as error:
+        print(
+            f"warpemu: {name}: {error.strerror}; the findings are not there. Name a file that can be written",
+            file=sys.stderr,
+        )
+        sys.exit(USAGE)
 
 
 def main(words: list[str] | None = None) -> int:
