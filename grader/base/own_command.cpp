@@ -7,6 +7,8 @@
 #include <set>
 #include <string_view>
 
+#include "base/process.h"
+
 namespace warpgrade {
 namespace {
 
@@ -56,11 +58,7 @@ std::string shell_word(const std::string& word) {
   const bool plain = std::all_of(word.begin(), word.end(), [](unsigned char c) {
     return std::isalnum(c) != 0 || std::strchr("/._-+@:%,=", c) != nullptr;
   });
-  if (plain && !word.empty()) return word;
-  std::string quoted = word;
-  for (std::size_t at = 0; (at = quoted.find('\'', at)) != std::string::npos; at += 4)
-    quoted.replace(at, 1, "'\\''");
-  return "'" + quoted + "'";
+  return plain && !word.empty() ? word : shell_quoted(word);
 }
 
 }  // namespace warpgrade

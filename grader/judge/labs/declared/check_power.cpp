@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <random>
 
 #include "base/error.h"
 #include "judge/labs/declared/run_seeds.h"
@@ -156,15 +157,14 @@ void write_mean(std::span<const std::byte> all, const ElementType& type, std::sp
   }
 }
 
-// The parts of an input that has cells in them, in an order that the seed draws (R. Durstenfeld 1964).
+// The parts of an input that have cells in them, in an order that the seed draws.
 std::vector<Part> parts_of(std::span<std::byte> cells, std::size_t element, std::uint64_t seed) {
   std::vector<Part> parts;
   for (int number = 0; number < kParts; ++number)
     for (int by = 0; by < kSubstitutes; ++by)
       if (!cells_of_part(cells, element, number).empty())
         parts.push_back({number, static_cast<Substitute>(by)});
-  for (std::size_t left = parts.size(); left > 1; --left)
-    std::swap(parts[left - 1], parts[random_bits(seed, left) % left]);
+  std::shuffle(parts.begin(), parts.end(), std::mt19937_64(seed));
   return parts;
 }
 
