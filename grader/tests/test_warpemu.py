@@ -155,7 +155,7 @@ def test_a_compiler_of_another_version_is_refused_with_what_to_do(tmp_path: Path
     ],
 )
 def test_what_cannot_be_opened_is_named(tmp_path: Path, words: list[str], told: str) -> None:
-    command = [sys.executable, ROOT / "grader/emulator/python/warpemu.py", *words]
+    command = [sys.executable, str(ROOT / "grader/emulator/python/warpemu.py"), *words]
     environment = os.environ | {"WARPEMU_LIBRARIES": str(EMULATOR)}
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode in {1, 2}
