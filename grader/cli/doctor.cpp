@@ -63,7 +63,7 @@ std::string sentence(std::string words) {
   return words;
 }
 
-Finding sandbox_finding() {
+MachineFinding sandbox_finding() {
   const SandboxProbe& probe = probe_sandbox();
   const std::string version = first_line_of({"bwrap", "--version"});
   if (probe.works)
@@ -75,7 +75,7 @@ Finding sandbox_finding() {
           version.empty() ? "install the package bubblewrap" : "allow user namespaces (next line)"};
 }
 
-Finding namespaces_finding() {
+MachineFinding namespaces_finding() {
   if (const auto container = container_finding("/", probe_sandbox().works)) return *container;
   if (geteuid() == 0) return {"user namespaces", "ok", "root may make user namespaces", ""};
   if (word_in("/proc/sys/kernel/unprivileged_userns_clone") == "0")
@@ -91,12 +91,12 @@ Finding namespaces_finding() {
   return {"user namespaces", "ok", "users may make them", ""};
 }
 
-void add_cgroup_findings(const Isolation& isolation, std::vector<Finding>& findings) {
+void add_cgroup_findings(const Isolation& isolation, std::vector<MachineFinding>& findings) {
   std::string list;
   for (const std::string& controller : isolation.controllers) list += (list.empty() ? "" : ", ") + controller;
   const bool none = isolation.cgroup_version == "none";
   const bool whole = isolation.controllers.size() == 3 && isolation.freezer;
-  Finding finding{"cgroup", none ? "missing" : whole ? "ok" : "limited", "no group can be made here", ""};
+  MachineFinding finding{"cgroup", none ? "missing" : whole ? "ok" : "limited", "no group can be made here", ""};
   if (!none)
     finding.found = fmt::format("version {}, {} ({})", isolation.cgroup_version, isolation.cgroup_how,
                                 list.empty() ? "no controllers" : list);
@@ -110,14 +110,14 @@ void add_cgroup_findings(const Isolation& isolation, std::vector<Finding>& findi
   }
 }
 
-Finding seccomp_finding() {
+MachineFinding seccomp_finding() {
   const FilterProbe& probe = probe_syscall_filter();
   if (probe.works) return {"seccomp", "ok", "system calls that no submission needs are refused", ""};
   return {"seccomp", "missing", "A submission can use every system call", probe.reason};
 }
 
 // Kernels for ARM may have larger ones.
-Finding page_finding() {
+MachineFinding page_finding() {
   constexpr long kKnownPage = 4096;
   const long page = sysconf(_SC_PAGESIZE);
   if (page == kKnownPage) return {"memory pages", "ok", "4 KiB", ""};
@@ -126,7 +126,7 @@ Finding page_finding() {
           "start a kernel with pages of 4 KiB"};
 }
 
-Finding gpu_finding() {
+MachineFinding gpu_finding() {
   json device;
   try {
     device = probe_gpu();
@@ -146,7 +146,7 @@ Finding gpu_finding() {
           "install NVIDIA's driver where there is a GPU"};
 }
 
-Finding disk_finding() {
+MachineFinding disk_finding() {
   constexpr double kFewGib = 5;
   fs::path folder = cache_directory();
   while (!fs::exists(folder) && folder.has_parent_path() && folder != folder.parent_path())
@@ -181,7 +181,7 @@ std::optional<std::string> words_of(std::vector<std::string> command) {
   }
 }
 
-Finding toolkit_finding() {
+MachineFinding toolkit_finding() {
   try {
     const Toolchain toolchain = find_toolchain();
     const auto words = words_of({"nvidia-smi"});
@@ -196,7 +196,7 @@ Finding toolkit_finding() {
 }
 
 // Slurm's programs, even for their version, need the cluster's configuration.
-Finding unconfigured_finding(const std::string& words) {
+MachineFinding unconfigured_finding(const std::string& words) {
   const char* given = std::getenv("SLURM_CONF");
   if (given != nullptr && !fs::exists(given))
     return {"Slurm", "limited", fmt::format("installed, but SLURM_CONF names {}, which is not there", given),
@@ -207,7 +207,7 @@ Finding unconfigured_finding(const std::string& words) {
           "works then"};
 }
 
-Finding slurm_finding() {
+MachineFinding slurm_finding() {
   const std::string version = first_line_of({"sinfo", "--version"});
   if (version.empty()) {
     const auto words = words_of({"sinfo", "--version"});
@@ -221,8 +221,8 @@ Finding slurm_finding() {
   return {"Slurm", "ok", version + ", " + nodes, ""};
 }
 
-std::vector<Finding> examine(const Isolation& isolation) {
-  std::vector<Finding> findings{sandbox_finding(), namespaces_finding()};
+std::vector<MachineFinding> examine(const Isolation& isolation) {
+  std::vector<MachineFinding> findings{sandbox_finding(), namespaces_finding()};
   add_cgroup_findings(isolation, findings);
   findings.push_back(seccomp_finding());
   findings.push_back(page_finding());
@@ -235,9 +235,9 @@ std::vector<Finding> examine(const Isolation& isolation) {
   return findings;
 }
 
-void print(const std::vector<Finding>& findings, const Isolation& isolation) {
+void print(const std::vector<MachineFinding>& findings, const Isolation& isolation) {
   for (size_t i = 0; i < findings.size(); ++i) {
-    const Finding& finding = findings[i];
+    const MachineFinding& finding = findings[i];
     tell("{:<8} {:<16} {}\n", finding.state, finding.topic, finding.found);
     // One cure for several lines stands behind the last.
     const bool shared = i + 1 < findings.size() && findings[i + 1].advice == finding.advice;
@@ -255,10 +255,10 @@ void print(const std::vector<Finding>& findings, const Isolation& isolation) {
 int doctor(bool as_json) {
   const SandboxMode mode = probe_sandbox().works ? SandboxMode::kBubblewrap : SandboxMode::kUnsandboxed;
   const Isolation isolation = isolation_of(mode);
-  const std::vector<Finding> findings = examine(isolation);
+  const std::vector<MachineFinding> findings = examine(isolation);
   if (as_json) {
     json list = json::array();
-    for (const Finding& finding : findings) {
+    for (const MachineFinding& finding : findings) {
       const size_t start = finding.topic.find_first_not_of(' ');
       list.push_back({{"topic", finding.topic.substr(start)},
                       {"state", finding.state},

@@ -10,7 +10,7 @@
 
 namespace warpgrade {
 
-struct Finding {
+struct MachineFinding {
   std::string topic;
   std::string state;   // ok, limited, missing
   std::string found;   // what is there, and what that means
@@ -18,17 +18,17 @@ struct Finding {
 };
 
 // Why bubblewrap makes no box in a container, although its user may seem to be root. Nothing outside one.
-std::optional<Finding> container_finding(const std::filesystem::path& root, bool box_works);
+std::optional<MachineFinding> container_finding(const std::filesystem::path& root, bool box_works);
 
 // Windows Subsystem for Linux: whether Windows gives its GPU. Nothing on another system.
-std::optional<Finding> wsl_finding(const std::filesystem::path& root);
+std::optional<MachineFinding> wsl_finding(const std::filesystem::path& root);
 
 // Whether the driver gives its performance counters, which ncu reads, to this process. Nothing without
 // NVIDIA's kernel module.
-std::optional<Finding> counters_finding(const std::filesystem::path& root);
+std::optional<MachineFinding> counters_finding(const std::filesystem::path& root);
 
 // A toolkit ("13.0.88") newer than the driver, whose version stands in what nvidia-smi prints. Nothing where
 // it is not newer, or where nothing is known of the driver.
-std::optional<Finding> newer_toolkit_finding(const std::string& toolkit, const std::string& nvidia_smi);
+std::optional<MachineFinding> newer_toolkit_finding(const std::string& toolkit, const std::string& nvidia_smi);
 
 }  // namespace warpgrade

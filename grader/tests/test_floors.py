@@ -13,6 +13,8 @@ FLOORS = ["base", "cudart", "emulator", "judge", "course", "cli"]  # from the gr
 BESIDE = {"policies", "tests"}  # data, and what may look at everything
 MOST_ROOMS = 8
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
+NAMESPACE = re.compile(r"(?:inline )?namespace\s*([\w:]*)\s*\{")
+TYPE = re.compile(r"(?:struct|class|union)\s+(\w+(?:::\w+)*)(?:\s+final)?\s*(?::(?!:)[^;]*)?\{")
 ROW = re.compile(r"^\| `(\w+)/` \|", re.MULTILINE)
 
 
@@ -64,6 +66,38 @@ def test_no_include_points_upwards() -> None:
         for line in upward(str(file.relative_to(ROOT / "grader")), file.read_text(encoding="utf-8", errors="replace"))
     ]
     assert not broken, "\n".join(broken)
+
+
+def types_of(text: str) -> dict[str, int]:
+    """The types that a source defines for all others, by full name, with the line. Those of a nameless namespace are
+    the source's own."""
+    inside: list[str] = []
+    found = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        if opened := NAMESPACE.match(line):
+            inside.append(opened[1] or "(nameless)")
+        elif re.match(r"\}\s*// namespace", line) and inside:
+            inside.pop()
+        elif (defined := TYPE.match(line)) and "(nameless)" not in inside:
+            found["::".join([*inside, defined[1]])] = number
+    return found
+
+
+def test_a_type_has_one_definition() -> None:
+    """Two types of one full name share their constructors, destructors and containers when they are linked, whichever
+    of the two these were compiled for: no compiler tells, and the program frees what it never had."""
+    places: dict[str, list[str]] = {}
+    for file in sources():
+        for name, line in types_of(file.read_text(encoding="utf-8", errors="replace")).items():
+            places.setdefault(name, []).append(f"{file.relative_to(ROOT)}:{line}")
+    assert len(places) > 500
+    twice = {name: where for name, where in places.items() if len(where) > 1}
+    assert not twice, twice
+
+
+def test_a_local_type_may_have_any_name() -> None:
+    text = "namespace a {\nnamespace {\nstruct X {\n};\n}  // namespace\nstruct Y final : Z {\n};\n}  // namespace a\n"
+    assert types_of(text) == {"a::Y": 6}
 
 
 def test_grader_has_few_rooms_and_each_floor_lists_its_own() -> None:
