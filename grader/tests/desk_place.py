@@ -172,9 +172,10 @@ class Desk:
         return int(counts["queued"] + counts["running"])
 
     def log(self) -> list[dict[str, Any]]:
-        return [
-            json.loads(line) for line in (self.folder / "log.jsonl").read_text(encoding="utf-8").strip().split("\n")
-        ]
+        """The desk's events so far."""
+        file = self.folder / "log.jsonl"
+        text = file.read_text(encoding="utf-8") if file.exists() else ""
+        return [json.loads(line) for line in text.split("\n") if line]
 
     def serve(self, *more: str) -> subprocess.Popen[str]:
         command = [str(WARPGRADE), "desk", "serve", "--folder", str(self.folder), *more]
