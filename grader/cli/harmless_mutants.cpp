@@ -17,7 +17,7 @@ std::vector<HarmlessMutant> read_harmless_mutants(const std::filesystem::path& f
   std::vector<HarmlessMutant> all;
   if (!std::filesystem::exists(file)) return all;
   const YamlPlace root = YamlPlace::parse(read_text(file), file.string());
-  root.only({"survivors"});
+  root.only({"solutions", "survivors"});
   for (const YamlPlace& place : root["survivors"].items("a list of mutants")) {
     place.only({"solution", "file", "line", "operator", "ordinal", "reason"});
     HarmlessMutant one;
@@ -30,6 +30,14 @@ std::vector<HarmlessMutant> read_harmless_mutants(const std::filesystem::path& f
     if (one.reason.empty()) place["reason"].fail("a reason that a reader can check");
     all.push_back(std::move(one));
   }
+  return all;
+}
+
+std::vector<std::string> solutions_with_reasons(const std::filesystem::path& file) {
+  std::vector<std::string> all;
+  const YamlPlace root = YamlPlace::parse(read_text(file), file.string());
+  if (!root["solutions"].defined()) return {""};
+  for (const YamlPlace& place : root["solutions"].items("a list of solutions")) all.push_back(place.text());
   return all;
 }
 

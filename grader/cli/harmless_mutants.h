@@ -20,6 +20,10 @@ struct HarmlessMutant {
 // None where there is no such file. Throws UsageError with file and line.
 std::vector<HarmlessMutant> read_harmless_mutants(const std::filesystem::path& file);
 
+// `solutions:` of that file: those whose mutants an author has gone through; {""}, all, where it names none.
+// `labs verify` tries them alone. Throws UsageError with file and line.
+std::vector<std::string> solutions_with_reasons(const std::filesystem::path& file);
+
 // The reason, or nullptr.
 const std::string* reason_of(const std::vector<HarmlessMutant>& harmless, const Mutant& mutant);
 

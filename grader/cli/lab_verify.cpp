@@ -14,6 +14,7 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/toolchain.h"
+#include "cli/harmless_mutants.h"
 #include "cli/kept_check_power.h"
 #include "cli/lab_commands.h"
 #include "cli/mutant_trials.h"
@@ -448,19 +449,29 @@ class Verification {
   // A sample: those that change nothing are known where the author has written them down.
   void check_mutants() {
     constexpr double kLimitS = 30;
-    if (!fs::exists(survivors_file(lab_.name)))
+    const fs::path file = survivors_file(lab_.name);
+    if (!fs::exists(file))
       return skip(
           fmt::format("mutants: there is no survivors.yaml; `warpgrade labs mutants {}` tells what the cases "
                       "do not see",
                       lab_.name));
-    MutantsOptions options;
-    options.lab = lab_.name;
-    options.seed = seed();
-    options.limit_s = kLimitS;
-    options.allow_unsandboxed = options_.allow_unsandboxed;
-    const MutantSample sample = sample_mutants(options, progress_);
-    report_check(sample.survivors.empty(), "no mutant survives without a reason; " + sample.score,
-                 sample.survivors);
+    const std::vector<std::string> solutions = solutions_with_reasons(file);
+    for (const std::string& solution : solutions) {
+      MutantsOptions options;
+      options.lab = lab_.name;
+      options.solution = solution;
+      options.seed = seed();
+      options.limit_s = kLimitS / static_cast<double>(solutions.size());
+      options.allow_unsandboxed = options_.allow_unsandboxed;
+      const MutantSample sample = sample_mutants(options, progress_);
+      report_check(sample.survivors.empty(),
+                   fmt::format("no mutant of {} survives without a reason; {}",
+                               solution.empty() ? "the solutions" : solution, sample.score),
+                   sample.survivors);
+    }
+    if (solutions != std::vector<std::string>{""})
+      skip(fmt::format("mutants of other solutions than {}: survivors.yaml has no reasons for them yet",
+                       fmt::join(solutions, ", ")));
   }
 
   // Many runs are made of these; a case that takes long has had those of every submission. `slow`:
