@@ -96,7 +96,11 @@ void add_cgroup_findings(const Isolation& isolation, std::vector<MachineFinding>
   for (const std::string& controller : isolation.controllers) list += (list.empty() ? "" : ", ") + controller;
   const bool none = isolation.cgroup_version == "none";
   const bool whole = isolation.controllers.size() == 3 && isolation.freezer;
-  MachineFinding finding{"cgroup", none ? "missing" : whole ? "ok" : "limited", "no group can be made here", ""};
+  MachineFinding finding{"cgroup",
+                         none    ? "missing"
+                         : whole ? "ok"
+                                 : "limited",
+                         "no group can be made here", ""};
   if (!none)
     finding.found = fmt::format("version {}, {} ({})", isolation.cgroup_version, isolation.cgroup_how,
                                 list.empty() ? "no controllers" : list);

@@ -73,10 +73,11 @@ std::pair<int, int> version_of_driver(const std::string& nvidia_smi) {
 
 std::optional<MachineFinding> container_finding(const fs::path& root, bool box_works) {
   if (box_works || !is_container(root)) return std::nullopt;
-  return MachineFinding{"container", "missing", "this container may make no namespaces, so bubblewrap cannot work",
-                 "start it with --security-opt seccomp=unconfined --security-opt unmask=ALL (Docker: "
-                 "systempaths=unconfined and apparmor=unconfined); on a platform that starts it for you: "
-                 "--allow-unsandboxed, for your own code alone"};
+  return MachineFinding{
+      "container", "missing", "this container may make no namespaces, so bubblewrap cannot work",
+      "start it with --security-opt seccomp=unconfined --security-opt unmask=ALL (Docker: "
+      "systempaths=unconfined and apparmor=unconfined); on a platform that starts it for you: "
+      "--allow-unsandboxed, for your own code alone"};
 }
 
 std::optional<MachineFinding> wsl_finding(const fs::path& root) {
@@ -85,22 +86,24 @@ std::optional<MachineFinding> wsl_finding(const fs::path& root) {
   if (kernel.find("wsl2") == std::string::npos && !fs::exists(root / "dev/dxg") &&
       kernel.find("version 4.4.") != std::string::npos)
     return MachineFinding{"WSL", "missing", "version 1 has no GPU and no namespaces",
-                   "in Windows: wsl --set-version DISTRIBUTION 2"};
+                          "in Windows: wsl --set-version DISTRIBUTION 2"};
   if (!fs::exists(root / "dev/dxg"))
     return MachineFinding{"WSL", "limited", "version 2, and Windows gives it no GPU",
-                   "in Windows: wsl --update, then wsl --shutdown, and open it again"};
+                          "in Windows: wsl --update, then wsl --shutdown, and open it again"};
   if (!fs::exists(root / "usr/lib/wsl/lib/libcuda.so.1"))
     return MachineFinding{"WSL", "limited", "version 2, and Windows has no driver of NVIDIA's with CUDA",
-                   "install NVIDIA's driver in Windows, and none inside WSL"};
+                          "install NVIDIA's driver in Windows, and none inside WSL"};
   for (const char* folder : {"usr/lib/x86_64-linux-gnu", "usr/lib/aarch64-linux-gnu"})
     if (fs::exists(root / folder / "libcuda.so.1"))
-      return MachineFinding{"WSL", "limited",
-                     fmt::format("version 2, and the Linux driver in /{} hides that of Windows", folder),
-                     "remove it: sudo apt-get remove --purge '^libnvidia-compute-.*' libcuda1"};
-  return MachineFinding{"WSL", "ok",
-                 "version 2, with the GPU of Windows; who wants ncu's counters allows them there (NVIDIA "
-                 "Control Panel, Developer, Manage GPU Performance Counters)",
-                 ""};
+      return MachineFinding{
+          "WSL", "limited",
+          fmt::format("version 2, and the Linux driver in /{} hides that of Windows", folder),
+          "remove it: sudo apt-get remove --purge '^libnvidia-compute-.*' libcuda1"};
+  return MachineFinding{
+      "WSL", "ok",
+      "version 2, with the GPU of Windows; who wants ncu's counters allows them there (NVIDIA "
+      "Control Panel, Developer, Manage GPU Performance Counters)",
+      ""};
 }
 
 std::optional<MachineFinding> counters_finding(const fs::path& root) {
@@ -109,14 +112,16 @@ std::optional<MachineFinding> counters_finding(const fs::path& root) {
   if (only == "0" || may_administrate(root))
     return MachineFinding{"counters", "ok", "ncu may read the GPU's performance counters", ""};
   return MachineFinding{"counters", "limited",
-                 "the driver gives performance counters to administrators alone: ncu ends with "
-                 "ERR_NVGPUCTRPERM; judging needs none",
-                 is_container(root) ? "start the container with --cap-add SYS_ADMIN, or allow it on the host"
-                                    : "as root: echo options nvidia NVreg_RestrictProfilingToAdminUsers=0 "
-                                      ">/etc/modprobe.d/counters.conf, make the initramfs anew, and reboot"};
+                        "the driver gives performance counters to administrators alone: ncu ends with "
+                        "ERR_NVGPUCTRPERM; judging needs none",
+                        is_container(root)
+                            ? "start the container with --cap-add SYS_ADMIN, or allow it on the host"
+                            : "as root: echo options nvidia NVreg_RestrictProfilingToAdminUsers=0 "
+                              ">/etc/modprobe.d/counters.conf, make the initramfs anew, and reboot"};
 }
 
-std::optional<MachineFinding> newer_toolkit_finding(const std::string& toolkit, const std::string& nvidia_smi) {
+std::optional<MachineFinding> newer_toolkit_finding(const std::string& toolkit,
+                                                    const std::string& nvidia_smi) {
   const auto compiler = version_in(toolkit), driver = version_of_driver(nvidia_smi);
   if (driver.first == 0 || compiler <= driver) return std::nullopt;
   const std::string known = fmt::format("{}.{}", driver.first, driver.second);

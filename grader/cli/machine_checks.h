@@ -29,6 +29,7 @@ std::optional<MachineFinding> counters_finding(const std::filesystem::path& root
 
 // A toolkit ("13.0.88") newer than the driver, whose version stands in what nvidia-smi prints. Nothing where
 // it is not newer, or where nothing is known of the driver.
-std::optional<MachineFinding> newer_toolkit_finding(const std::string& toolkit, const std::string& nvidia_smi);
+std::optional<MachineFinding> newer_toolkit_finding(const std::string& toolkit,
+                                                    const std::string& nvidia_smi);
 
 }  // namespace warpgrade
