@@ -69,8 +69,10 @@ def test_no_include_points_upwards() -> None:
 
 
 def types_of(text: str) -> dict[str, int]:
-    """The types that a source defines for all others, by full name, with the line. Those of a nameless namespace are
-    the source's own."""
+    """The types that a source defines for all others, by full name, with the line.
+
+    Those of a nameless namespace are the source's own.
+    """
     inside: list[str] = []
     found = {}
     for number, line in enumerate(text.split("\n"), 1):
@@ -84,8 +86,10 @@ def types_of(text: str) -> dict[str, int]:
 
 
 def test_a_type_has_one_definition() -> None:
-    """Two types of one full name share their constructors, destructors and containers when they are linked, whichever
-    of the two these were compiled for: no compiler tells, and the program frees what it never had."""
+    """Two types of one full name share their constructors and destructors when they are linked.
+
+    Whichever of the two these were compiled for: no compiler tells, and the program frees what it never had.
+    """
     places: dict[str, list[str]] = {}
     for file in sources():
         for name, line in types_of(file.read_text(encoding="utf-8", errors="replace")).items():
