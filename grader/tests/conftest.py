@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -21,6 +22,9 @@ ROOT = Path(__file__).resolve().parents[2]
 WARPGRADE = Path(os.environ.get("WARPGRADE", ROOT / "build/bin/warpgrade"))
 # Messages name the program as it is called; tests that compare them call it by its name alone.
 os.environ.setdefault("WARPGRADE_COMMAND", "warpgrade")
+# Tests send Ctrl-C. A shell's background job ignores it, and so would every program that it starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
