@@ -178,6 +178,9 @@ def test_the_package_grades_reports_and_makes_a_handout(package: Path, tmp_path:
         packed.extractall(tmp_path / "students", filter="data")
     (made,) = (tmp_path / "students").iterdir()
     assert not list(made.rglob("optimized"))
+    kept_by_verify = {"check_power.json", "survivors.yaml"}
+    assert {file.name for file in package.rglob("*") if file.name in kept_by_verify} == kept_by_verify
+    assert not [file for file in made.rglob("*") if file.name in kept_by_verify]
     assert not (made / "runs").exists()
     said = start(["make", "test", "LAB=spmm", "CASE=synth-identity-k32", "BACKEND=emulator"], made)
     assert "not written yet: 1 case" in said
