@@ -38,6 +38,7 @@ std::vector<std::string> solutions_with_reasons(const std::filesystem::path& fil
   const YamlPlace root = YamlPlace::parse(read_text(file), file.string());
   if (!root["solutions"].defined()) return {""};
   for (const YamlPlace& place : root["solutions"].items("a list of solutions")) all.push_back(place.text());
+  if (all.empty()) root["solutions"].refuse("expected a solution's name; without this line all are tried");
   return all;
 }
 

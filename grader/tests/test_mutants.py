@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -80,13 +81,30 @@ def test_a_survivor_needs_a_reason(project: Project) -> None:
     report = mutants(project, "--check")
     assert report["survivors"] == []
     assert len(report["explained"]) == len(survivors)
-    file.write_text("solutions: [naive]\n" + file.read_text(encoding="utf-8"), encoding="utf-8")
-    # The lab's page, stub and wrong solution are not made for it, and other inputs let other mutants through.
-    said = project.warpgrade("labs", "verify", "dot", "--backend", "emulator", "--honest-runs", "0", code=3)
-    assert "no mutant of naive survives without a reason; dot: " in said
-    assert "--    mutants of other solutions than naive: survivors.yaml has no reasons for them yet" in said
     file.write_text("survivors:\n  - {solution: naive, lines: 3}\n", encoding="utf-8")
     assert "survivors.yaml:2" in project.warpgrade("labs", "mutants", "dot", "--time-limit", "0", code=1)
+
+
+def test_verify_tries_the_mutants_of_the_solutions_that_have_reasons(project: Project) -> None:
+    lab = lab_of(project, LAB)
+    # As `labs verify` draws: other inputs let other mutants through.
+    seed = int(hashlib.sha256(b"dot").hexdigest()[:15], 16)
+    survivors = mutants(project, "--seed", str(seed))["survivors"]
+    lines = [
+        f"  - {{solution: naive, file: {s['file']}, line: {s['line']}, operator: {s['operator']},"
+        f" ordinal: {s['ordinal']}, reason: tried}}\n"
+        for s in survivors
+    ]
+    verify = ["labs", "verify", "dot", "--backend", "emulator", "--honest-runs", "0"]
+    file = lab / "survivors.yaml"
+    file.write_text("solutions: [naive]\nsurvivors:\n" + "".join(lines), encoding="utf-8")
+    said = project.warpgrade(*verify, code=3)  # the lab's page and its stub are not made for it
+    assert "ok    no mutant of naive survives without a reason; dot: " in said
+    assert "--    mutants of other solutions than naive: survivors.yaml has no reasons for them yet" in said
+    file.write_text("solutions: [naive]\nsurvivors: []\n", encoding="utf-8")
+    assert "FAIL  no mutant of naive survives without a reason; dot: " in project.warpgrade(*verify, code=3)
+    file.write_text("solutions: []\nsurvivors: []\n", encoding="utf-8")
+    assert "survivors.yaml:1: solutions: expected a solution's name" in project.warpgrade(*verify, code=1)
 
 
 def test_a_line_that_no_case_reaches_is_told_apart(project: Project) -> None:
