@@ -27,6 +27,8 @@ DriverApi load() {
   api.name##_ = reinterpret_cast<decltype(api.name##_)>(symbol(library, WARPGRADE_EXPANDED_TEXT(name)));
   WARPGRADE_DRIVER_CALLS(X)
 #undef X
+  api.cuCtxRecordEvent_ =
+      reinterpret_cast<decltype(api.cuCtxRecordEvent_)>(dlsym(library, "cuCtxRecordEvent"));
   return api;
 }
 

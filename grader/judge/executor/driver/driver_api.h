@@ -13,7 +13,7 @@ namespace warpgrade::executor {
   X(cuInit) X(cuDriverGetVersion) X(cuDeviceGet) X(cuDeviceGetName) X(cuDeviceGetUuid) \
   X(cuDeviceTotalMem) X(cuDeviceGetAttribute) X(cuDevicePrimaryCtxRetain) X(cuCtxSetCurrent) \
   X(cuCtxSynchronize) X(cuCtxGetDevice) X(cuCtxGetStreamPriorityRange) X(cuCtxGetLimit) X(cuCtxSetLimit) \
-  X(cuCtxResetPersistingL2Cache) X(cuGetErrorName) X(cuLibraryLoadData) X(cuLibraryGetKernel) \
+  X(cuCtxGetCurrent) X(cuCtxResetPersistingL2Cache) X(cuGetErrorName) X(cuLibraryLoadData) X(cuLibraryGetKernel) \
   X(cuLibraryGetGlobal) X(cuKernelGetFunction) X(cuFuncLoad) X(cuModuleLoadData) X(cuModuleGetFunction) \
   X(cuFuncGetAttribute) X(cuFuncSetAttribute) X(cuFuncGetParamInfo) X(cuLaunchKernelEx) \
   X(cuLaunchKernel) X(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags) \
@@ -38,6 +38,8 @@ struct DriverApi {
 #define X(name) decltype(&::name) name##_ = nullptr;
   WARPGRADE_DRIVER_CALLS(X)
 #undef X
+  // An event that all work of a context is before. Since CUDA 12.5; nullptr where the driver is older.
+  CUresult (*cuCtxRecordEvent_)(CUcontext, CUevent) = nullptr;
 };
 
 // All of them. Throws std::runtime_error, which says what is missing.

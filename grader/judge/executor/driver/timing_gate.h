@@ -92,6 +92,8 @@ class TimingGate {
   void prepare_wipe(CUdevice device, int multiprocessors);
   void wipe_multiprocessors();
   void reset_l2();
+  void record_all_work();
+  CUresult wait_for_all_work(double deadline_us);
 
   const DriverApi& api_;
   CUmodule module_ = nullptr;
@@ -99,7 +101,9 @@ class TimingGate {
              wipe_ = nullptr;
   unsigned gate_blocks_ = 0, wipe_blocks_ = 0, shared_bytes_ = 0;
   CUstream stream_ = nullptr;
-  CUevent start_event_ = nullptr, end_event_ = nullptr, join_event_ = nullptr;
+  CUcontext context_ = nullptr;
+  CUevent start_event_ = nullptr, end_event_ = nullptr, join_event_ = nullptr, idle_event_ = nullptr;
+  bool knows_idle_ = false;  // the idle event stands behind all work of the run
   TimingPage* page_ = nullptr;
   CUdeviceptr page_on_device_ = 0, start_on_device_ = 0;
   CUdeviceptr flush_ = 0;  // twice as large as L2
