@@ -22,6 +22,9 @@ CompileOptions Judging::compile_options() const {
   options.sandbox = run_.sandbox();
   options.limit = std::chrono::milliseconds(static_cast<long>(1e3 * run_.policy().limits.compile_s));
   options.forbidden_flags = run_.policy().limits.forbidden_flags;
+  options.for_gpu = run_.on_gpu();
+  for (const CaseInput& input : run_.cases())
+    if (!input.spec.details.empty()) options.more_cases.push_back(input.spec.details);
   options.notify = [this](const std::string& text) { progress_.note(text); };
   return options;
 }
