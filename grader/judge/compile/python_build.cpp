@@ -225,6 +225,7 @@ bool PythonBuild::take_kernel(const Step& step, const json& kernel) {
   add("ctas", 1, kMostBlocks);
   add("shared", 0, kMostShared);
   add("scratch", 0, kMostScratch);
+  add("hidden", 1, 2);
   if (!is_sound)
     return fail("compile_error", "bad_output", "the compiler's output is not usable: a kernel's description");
   std::string code;

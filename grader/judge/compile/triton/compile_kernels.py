@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import inspect
 import io
 import json
 import os
@@ -180,6 +181,11 @@ def record_cases(module: ModuleType, contract: Contract, recorder: Recorder) -> 
                 continue
 
 
+def called(function: Callable[..., object], *arguments: object) -> None:
+    """Call a function of Triton's, which has fewer parameters in older versions."""
+    function(*arguments[: len(inspect.signature(function).parameters)])
+
+
 class Builder:
     """Triton's stages, one after the other, without its cache and its driver."""
 
@@ -209,15 +215,11 @@ class Builder:
         ir.load_dialects(context)
         self.backend.load_dialects(context)
         stages: dict[str, Callable[[Any, dict[str, Any]], Any]] = {}
-        self.backend.add_stages(stages, options, source.language)
+        called(self.backend.add_stages, stages, options, source.language)
         facts: dict[str, Any] = {"hash": "", "target": self.target, **options.__dict__}
-        code: Any = source.make_ir(
-            self.target,
-            options,
-            self.backend.get_codegen_implementation(options),
-            self.backend.get_module_map(),
-            context,
-        )
+        helpers = (options, self.backend.get_codegen_implementation(options), self.backend.get_module_map(), context)
+        takes_target = "target" in inspect.signature(source.make_ir).parameters  # not yet before 3.4
+        code: Any = source.make_ir(*((self.target, *helpers) if takes_target else helpers))
         for name, stage in stages.items():
             code = stage(code, facts)
             if name == JOB["code"]:
@@ -232,6 +234,14 @@ def innermost(error: BaseException) -> BaseException:
     return error
 
 
+def place_of(function: JITFunction[Any], line: int) -> str:
+    """A line of a kernel, counted from its `def`, as a line of the student's file."""
+    file = function.fn.__code__.co_filename
+    source, first = inspect.getsourcelines(function.fn)
+    before = next(k for k, text in enumerate(source) if text.lstrip().startswith("def "))
+    return f"{shown(file) or 'a library'}:{first + before + line - 1}"
+
+
 def kernel_problem(error: BaseException, launch: Launch, functions: list[JITFunction[Any]]) -> str:
     """Triton's words, with the student's line."""
     error = innermost(error)
@@ -240,11 +250,10 @@ def kernel_problem(error: BaseException, launch: Launch, functions: list[JITFunc
         words = error.error_message or type(error.__cause__ or error).__name__
         if error.__cause__ is not None and not error.error_message:
             words = f"{type(error.__cause__).__name__}: {error.__cause__}"
-        line = owner.def_file_line_number + error.node.lineno - 1
-        return f"{shown(owner.file_name) or owner.file_name}:{line}: error: {one_line(str(words))}"
+        return f"{place_of(owner, error.node.lineno)}: error: {one_line(str(words))}"
     function = launch.function
-    place = f"{shown(function.file_name) or function.file_name}:{function.def_file_line_number}"
-    return f"{place}: error: in the kernel {function.__name__}: {one_line(f'{type(error).__name__}: {error}')}"
+    words = one_line(f"{type(error).__name__}: {error}")
+    return f"{place_of(function, 1)}: error: in the kernel {function.__name__}: {words}"
 
 
 def packed(number: int, code: bytes) -> str:
@@ -281,15 +290,16 @@ def described(key: str, launch: Launch, file: str, facts: dict[str, Any]) -> dic
         "ctas": facts["num_ctas"],
         "shared": facts["shared"],
         "scratch": facts.get("global_scratch_size", 0),
-        "cooperative": bool(facts["launch_cooperative_grid"]),
-        "programmatic": bool(facts["launch_pdl"]),
+        "hidden": 1 + ("profile_scratch_size" in facts),  # parameters that Triton adds, for scratch memory
+        "cooperative": bool(facts.get("launch_cooperative_grid")),
+        "programmatic": bool(facts.get("launch_pdl")),
     }
 
 
 def compile_all(recorder: Recorder) -> dict[str, Any]:
     """A kernel for each launch. What a public case needs has to compile."""
     builder = Builder()
-    functions = list(vars(triton.runtime.jit)["_triton_jit_function_registry"].values())
+    functions = list(vars(triton.runtime.jit).get("_triton_jit_function_registry", {}).values())
     kernels: list[dict[str, Any]] = []
     failed: list[dict[str, Any]] = []
     for key, launch in recorder.launches.items():

@@ -96,8 +96,9 @@ class Launcher:
                 cells.append(ctypes.c_void_p(value.data_ptr()))
             else:
                 cells.append(_C_TYPES[meaning.type](value))
-        cells.append(ctypes.c_void_p(self._scratch(kernel, grid)))
-        cells.append(ctypes.c_void_p(None))  # a profiler's, which is not there
+        # Scratch memory, and a profiler's, which is not there.
+        hidden = (self._scratch(kernel, grid), None)[: kernel.facts["hidden"]]
+        cells += [ctypes.c_void_p(address) for address in hidden]
         places = (ctypes.c_void_p * len(cells))(*[ctypes.addressof(cell) for cell in cells])
         self.runtime.launch(kernel.symbol, kernel.config, grid, places)
 
