@@ -181,6 +181,23 @@ def record_cases(module: ModuleType, contract: Contract, recorder: Recorder) -> 
                 continue
 
 
+def with_true_lines(ptx: str) -> str:
+    """LLVM counts the lines of assembly within a statement as lines of the source: all are the statement's."""
+    kept, inside, lines = [], False, 0
+    for line in ptx.splitlines():
+        text = line.strip()
+        if text == "// begin inline asm":
+            inside, lines = True, 0
+        elif text == "// end inline asm":
+            inside = False
+        elif inside and text.startswith(".loc"):
+            lines += 1
+            if lines > 1:
+                continue
+        kept.append(line)
+    return "\n".join(kept) + "\n"
+
+
 def called(function: Callable[..., object], *arguments: object) -> None:
     """Call a function of Triton's, which has fewer parameters in older versions."""
     function(*arguments[: len(inspect.signature(function).parameters)])
@@ -224,7 +241,7 @@ class Builder:
             code = stage(code, facts)
             if name == JOB["code"]:
                 break
-        return code if isinstance(code, bytes) else code.encode(), facts
+        return code if isinstance(code, bytes) else with_true_lines(code).encode(), facts
 
 
 def innermost(error: BaseException) -> BaseException:
