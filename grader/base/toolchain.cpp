@@ -203,7 +203,8 @@ HarnessIdentity harness_identity() {
   static const HarnessIdentity identity = [] {
     const fs::path root = project_root();
     std::set<fs::path> files;
-    for (const char* folder : {"reference/include", "grader/judge/protocol", "grader/judge/runner"}) {
+    for (const char* folder : {"reference/include", "grader/judge/protocol", "grader/judge/runner",
+                               "grader/judge/compile/triton"}) {
       for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
         if (entry.is_regular_file()) files.insert(entry.path());
       }
