@@ -58,7 +58,7 @@ def judged(folder: Path, solutions: dict[str, Path], lab: str) -> dict[tuple[str
         for file in solution.iterdir():
             if ".py" in file.suffixes or file.suffix == ".cu":  # .txt: what no tool of ours can read
                 (target / file.name.removesuffix(".txt")).write_bytes(file.read_bytes())
-    command = [WARPGRADE, "grade", folder / "class", "--lab", lab, "--cases", CASE]
+    command: list[str | Path] = [WARPGRADE, "grade", folder / "class", "--lab", lab, "--cases", CASE]
     command += ["--backend", "emulator", "--run", folder / "run"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -71,7 +71,7 @@ def records(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     """Of the examples, and of the staff's solutions as LAB-NAME: a class for each lab that was chosen (-k)."""
     chosen: dict[str, dict[str, Path]] = {}
     for item in request.session.items:
-        given = item.callspec.params if hasattr(item, "callspec") else {}
+        given = getattr(getattr(item, "callspec", None), "params", {})
         if "example" in given:
             chosen.setdefault(given["example"].expected["lab"], {})[given["example"].folder.name] = given[
                 "example"
@@ -152,7 +152,7 @@ print("same")
 def test_arguments_mean_what_they_mean_to_tritons_own_launcher(tmp_path: Path) -> None:
     """Held against Triton's native_specialize_impl: types, ones, multiples of 16, addresses."""
     (tmp_path / "rules.py").write_text(RULES, encoding="utf-8")
-    command = [sys.executable, "-S", tmp_path / "rules.py", PACKAGES, HOST]
+    command: list[str | Path] = [sys.executable, "-S", tmp_path / "rules.py", PACKAGES, HOST]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "same", done.stdout + done.stderr
 
@@ -161,7 +161,7 @@ def test_without_triton_the_message_says_how_to_get_it(tmp_path: Path) -> None:
     """Nobody is blamed for what is not installed."""
     solution = ROOT / "reference/vector_add/triton/naive"
     environment = os.environ | {"WARPGRADE_TRITON": str(tmp_path), "WARPGRADE_CACHE": str(tmp_path / "cache")}
-    command = [WARPGRADE, "grade", solution, "--lab", "vector_add", "--cases", "odd"]
+    command: list[str | Path] = [WARPGRADE, "grade", solution, "--lab", "vector_add", "--cases", "odd"]
     command += ["--backend", "emulator", "--run", tmp_path / "run"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode != 0

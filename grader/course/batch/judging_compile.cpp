@@ -10,6 +10,7 @@
 #include "course/batch/contain.h"
 #include "course/batch/judging.h"
 #include "course/batch/patience.h"
+#include "judge/compile/python_build.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -56,6 +57,11 @@ void Judging::compile_now(size_t i) {
   const Submission& submission = run_.submissions()[i];
   const auto start = std::chrono::steady_clock::now();
   compiled_[i] = compiler_.compile(submission, compile_options());
+  if (run_.options().direct && is_python(submission) && compiled_[i].ok()) {
+    compiled_[i].status = "compile_error";
+    compiled_[i].reason = "needs_executor";
+    compiled_[i].message = "a submission in Python runs beside an executor alone: judge it without --direct";
+  }
   compile_s_[i] = seconds_since(start);
   json record = compiled_[i].to_json();
   record["schema"] = "warpgrade.submission.v1";

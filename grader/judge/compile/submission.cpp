@@ -92,6 +92,7 @@ std::string safe_submission_id(const std::string& name) {
 nlohmann::json Submission::to_json() const {
   nlohmann::json json{
       {"id", id}, {"title", title}, {"hash", hash}, {"interface", interface}, {"role", to_string(role)}};
+  if (interface == lab + ".py") json["language"] = "Python";
   if (!notes.empty()) json["notes"] = notes;
   return json;
 }

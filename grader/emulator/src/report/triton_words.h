@@ -1,4 +1,5 @@
-// Findings in kernels that Triton compiled, in Triton's words: a block is a program, its threads are the compiler's.
+// Findings in kernels that Triton compiled, in Triton's words: a block is a program, its threads are
+// the compiler's.
 #pragma once
 
 #include <string>

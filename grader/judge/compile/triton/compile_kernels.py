@@ -184,7 +184,7 @@ def record_cases(module: ModuleType, contract: Contract, recorder: Recorder) -> 
 def with_true_lines(ptx: str) -> str:
     """LLVM counts the lines of assembly within a statement as lines of the source: all are the statement's."""
     kept, inside, lines = [], False, 0
-    for line in ptx.splitlines():
+    for line in ptx.split("\n"):
         text = line.strip()
         if text == "// begin inline asm":
             inside, lines = True, 0
@@ -195,7 +195,7 @@ def with_true_lines(ptx: str) -> str:
             if lines > 1:
                 continue
         kept.append(line)
-    return "\n".join(kept) + "\n"
+    return "\n".join(kept)
 
 
 def called(function: Callable[..., object], *arguments: object) -> None:
