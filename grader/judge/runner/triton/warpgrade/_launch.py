@@ -100,7 +100,8 @@ class Launcher:
         hidden = (self._scratch(kernel, grid), None)[: kernel.facts["hidden"]]
         cells += [ctypes.c_void_p(address) for address in hidden]
         places = (ctypes.c_void_p * len(cells))(*[ctypes.addressof(cell) for cell in cells])
-        self.runtime.launch(kernel.symbol, kernel.config, grid, places)
+        blocks = (grid[0] * kernel.facts["ctas"], grid[1], grid[2])  # a program is a cluster
+        self.runtime.launch(kernel.symbol, kernel.config, blocks, places)
 
     def _scratch(self, kernel: _Compiled, grid: tuple[int, int, int]) -> int | None:
         """Memory that Triton's code asks for, a piece for each program."""

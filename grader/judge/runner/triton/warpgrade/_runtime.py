@@ -8,7 +8,7 @@ from pathlib import Path
 
 _WRAPPER_MAGIC = 0x466243B1
 _MAX_DYNAMIC_SHARED = 8  # cudaFuncAttributeMaxDynamicSharedMemorySize
-_NON_PORTABLE_CLUSTER = 10  # cudaFuncAttributeNonPortableClusterSizeAllowed
+_NON_PORTABLE_CLUSTER = 14  # cudaFuncAttributeNonPortableClusterSizeAllowed
 _LAUNCH_COOPERATIVE, _LAUNCH_CLUSTER, _LAUNCH_PROGRAMMATIC = 2, 4, 6  # cudaLaunchAttributeID
 _ALWAYS_SHARED = 48 << 10
 _PORTABLE_CLUSTER = 8
@@ -49,7 +49,7 @@ class Runtime:
         self._register_end.argtypes = [c_void_p]
         self._register_function = get("__cudaRegisterFunction")
         self._register_function.restype = None
-        self._register_function.argtypes = [c_void_p] * 3 + [c_char_p, c_int] + [c_void_p] * 5
+        self._register_function.argtypes = [*[c_void_p] * 3, c_char_p, c_int, *[c_void_p] * 5]
         self._launch = get("cudaLaunchKernelExC")
         self._launch.argtypes = [POINTER(_Config), c_void_p, c_void_p]
         self._set_attribute = get("cudaFuncSetAttribute")
