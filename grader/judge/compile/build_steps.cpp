@@ -5,8 +5,10 @@
 #include <chrono>
 #include <string_view>
 
+#include "base/error.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "judge/sandbox/usable_cores.h"
 
 namespace warpgrade {
 using Seconds = std::chrono::duration<double>;

@@ -1,6 +1,7 @@
 #include "judge/compile/python_build.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "base/error.h"
 #include "base/files.h"
