@@ -176,6 +176,12 @@ std::optional<fs::path> python_program() {
   return std::nullopt;
 }
 
+std::optional<fs::path> triton_packages() {
+  const auto named = environment("WARPGRADE_TRITON");
+  const fs::path folder = named ? fs::path(*named) : cache_directory() / "triton";
+  return fs::exists(folder / "triton/__init__.py") ? std::optional(folder) : std::nullopt;
+}
+
 fs::path cache_directory() {
   if (auto folder = environment("WARPGRADE_CACHE")) return *folder;
   const fs::path root = project_root();
@@ -197,7 +203,8 @@ HarnessIdentity harness_identity() {
   static const HarnessIdentity identity = [] {
     const fs::path root = project_root();
     std::set<fs::path> files;
-    for (const char* folder : {"reference/include", "grader/judge/protocol", "grader/judge/runner"}) {
+    for (const char* folder : {"reference/include", "grader/judge/protocol", "grader/judge/runner",
+                               "grader/judge/compile/triton"}) {
       for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
         if (entry.is_regular_file()) files.insert(entry.path());
       }

@@ -40,6 +40,10 @@ std::filesystem::path program_directory();
 // made, in the project's .venv or in the cache. Nothing where there is none of these.
 std::optional<std::filesystem::path> python_program();
 
+// The folder that Triton was installed into, for submissions in Python: WARPGRADE_TRITON, or where
+// `scripts/bootstrap triton` puts it. Nothing where there is none.
+std::optional<std::filesystem::path> triton_packages();
+
 // Compiled submissions and datasets. From WARPGRADE_CACHE, or <project root>/.cache; where that cannot be
 // written, the user's own cache folder.
 std::filesystem::path cache_directory();

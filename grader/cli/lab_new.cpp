@@ -13,6 +13,7 @@
 #include "base/toolchain.h"
 #include "cli/lab_commands.h"
 #include "judge/declaration/contract.h"
+#include "judge/declaration/python_contract.h"
 #include "judge/labs/registry.h"
 
 namespace warpgrade {
@@ -163,10 +164,20 @@ LabDeclaration declared_lab(const std::string& name) {
   return std::move(*lab);
 }
 
-// A stub is what the judge would call not implemented, written by us: its text is compared without the lines
-// that changes of lab.yaml change.
-bool is_filled(const std::string& source) {
-  return source.find("return cudaErrorNotSupported;") == std::string::npos;
+// Writes the stub, unless a student's or a teacher's work is there.
+void make_stub(const fs::path& file, const std::string& stub, bool (*is_unfilled)(const std::string&)) {
+  if (fs::exists(file) && !is_unfilled(read_text(file))) {
+    tell("{} is written, and stays as it is: move it away to have the stub anew\n", file.string());
+    return;
+  }
+  write_text(file, stub);
+  tell("wrote {}\n", file.string());
+}
+
+void make_stubs(const fs::path& student, const LabDeclaration& lab) {
+  make_stub(student / (lab.name + ".cu"), declaration::student_stub(lab), declaration::is_unfilled_cuda);
+  if (declaration::why_no_python(lab).empty())
+    make_stub(student / (lab.name + ".py"), declaration::python_stub(lab), declaration::is_unfilled_python);
 }
 
 }  // namespace
@@ -213,15 +224,9 @@ int new_lab(const std::string& name) {
 
 int make_lab_pages(const std::string& name) {
   const LabDeclaration lab = declared_lab(name);
-  const fs::path student = project_root() / "student" / name, stub = student / (name + ".cu"),
-                 page = student / "README.md";
+  const fs::path student = project_root() / "student" / name, page = student / "README.md";
   make_directories(student);
-  if (fs::exists(stub) && is_filled(read_text(stub))) {
-    tell("{} is written, and stays as it is: move it away to have the stub anew\n", stub.string());
-  } else {
-    write_text(stub, declaration::student_stub(lab));
-    tell("wrote {}\n", stub.string());
-  }
+  make_stubs(student, lab);
   const std::string before =
       fs::exists(page) ? read_text(page) : fmt::format("# Lab {}\n\n{}.\n", name, lab.summary);
   write_text(page, declaration::with_case_table(before, lab));

@@ -38,7 +38,9 @@ void StudentLabRun::compile_ahead(const std::string& backend) {
       if (submission.problem) return;
       CompileOptions options;
       options.lab = lab_;
-      options.architecture = choose_backend(backend).architecture;
+      const Backend chosen = choose_backend(backend);
+      options.architecture = chosen.architecture;
+      options.for_gpu = chosen.name == "cuda";
       if (!probe_sandbox().works) options.sandbox = SandboxMode::kUnsandboxed;
       Compiler(find_toolchain(), cache_directory() / "compiled").compile(submission, options);
     } catch (const std::exception&) {

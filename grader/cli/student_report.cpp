@@ -22,6 +22,13 @@ namespace {
 using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
+// The extension of the lab's stub: Python where there is nothing else.
+const char* written_in(const std::filesystem::path& folder, const std::string& lab) {
+  return std::filesystem::exists(folder / (lab + ".cu")) || !std::filesystem::exists(folder / (lab + ".py"))
+             ? ".cu"
+             : ".py";
+}
+
 constexpr std::chrono::milliseconds kReportTick{200};
 constexpr std::chrono::seconds kReportQuiet{5};  // without a terminal: the longest without a line
 constexpr std::size_t kLongestMessage = 110;     // of the last line: the whole message stands above
@@ -239,9 +246,10 @@ std::string StudentReport::last_line() const {
     }
     if (counted.right > 0) right += fmt::format("{}{} ({})", right.empty() ? "" : ", ", lab, counted.right);
     if (counted.unwritten > 0)
-      unwritten += fmt::format(
-          "{}{}", unwritten.empty() ? "" : ", ",
-          (run.folder() / (lab + ".cu")).lexically_proximate(std::filesystem::current_path()).string());
+      unwritten += fmt::format("{}{}", unwritten.empty() ? "" : ", ",
+                               (run.folder() / (lab + written_in(run.folder(), lab)))
+                                   .lexically_proximate(std::filesystem::current_path())
+                                   .string());
   }
   if (unwritten.empty() && right.empty()) return "nothing was judged";
   if (unwritten.empty())

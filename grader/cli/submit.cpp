@@ -33,7 +33,9 @@ struct SubmitOptions {
 CompileResult try_compile(const Submission& submission, const std::string& lab) {
   CompileOptions options;
   options.lab = lab;
-  options.architecture = choose_backend("auto").architecture;
+  const Backend backend = choose_backend("auto");
+  options.architecture = backend.architecture;
+  options.for_gpu = backend.name == "cuda";
   // Your own code, on your own machine.
   if (!probe_sandbox().works) options.sandbox = SandboxMode::kUnsandboxed;
   return Compiler(find_toolchain(), cache_directory() / "compiled").compile(submission, options);
@@ -49,8 +51,10 @@ std::vector<std::string> unwritten_places(const Submission& submission) {
     int number = 0;
     for (std::string line; std::getline(lines, line);) {
       ++number;
-      const std::size_t code = line.find("return cudaErrorNotSupported");
-      if (code != std::string::npos && line.find("//") > code)
+      const bool python = file.name.extension() == ".py";
+      const std::size_t code =
+          line.find(python ? "raise NotImplementedError" : "return cudaErrorNotSupported");
+      if (code != std::string::npos && line.find(python ? "#" : "//") > code)
         places.push_back(fmt::format("{}:{}", file.name.string(), number));
     }
   }

@@ -10,6 +10,7 @@
 #include "course/batch/contain.h"
 #include "course/batch/judging.h"
 #include "course/batch/patience.h"
+#include "judge/compile/python_build.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -22,6 +23,9 @@ CompileOptions Judging::compile_options() const {
   options.sandbox = run_.sandbox();
   options.limit = std::chrono::milliseconds(static_cast<long>(1e3 * run_.policy().limits.compile_s));
   options.forbidden_flags = run_.policy().limits.forbidden_flags;
+  options.for_gpu = run_.on_gpu();
+  for (const CaseInput& input : run_.cases())
+    if (!input.spec.details.empty()) options.more_cases.push_back(input.spec.details);
   options.notify = [this](const std::string& text) { progress_.note(text); };
   return options;
 }
@@ -53,6 +57,11 @@ void Judging::compile_now(size_t i) {
   const Submission& submission = run_.submissions()[i];
   const auto start = std::chrono::steady_clock::now();
   compiled_[i] = compiler_.compile(submission, compile_options());
+  if (run_.options().direct && is_python(submission) && compiled_[i].ok()) {
+    compiled_[i].status = "compile_error";
+    compiled_[i].reason = "needs_executor";
+    compiled_[i].message = "a submission in Python runs beside an executor alone: judge it without --direct";
+  }
   compile_s_[i] = seconds_since(start);
   json record = compiled_[i].to_json();
   record["schema"] = "warpgrade.submission.v1";

@@ -17,6 +17,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "judge/compile/build_messages.h"
+#include "judge/compile/build_steps.h"
 #include "judge/compile/compile_key.h"
 #include "judge/compile/compile_slot.h"
 #include "judge/compile/elf_symbols.h"
@@ -24,6 +25,7 @@
 #include "judge/compile/link_problem.h"
 #include "judge/compile/manifest.h"
 #include "judge/compile/older_interface.h"
+#include "judge/compile/python_build.h"
 #include "judge/compile/source_name.h"
 #include "judge/compile/tools_check.h"
 #include "judge/compile/vendor_libraries.h"
@@ -39,7 +41,6 @@ namespace {
 
 constexpr size_t kMostDependencies = 4 << 20;
 constexpr size_t kMostObjectBytes = size_t{512} << 20;  // of all sources together
-constexpr size_t kMostLogBytes = 1 << 20;
 
 std::vector<std::string> common_flags(const std::string& architecture) {
   return {"-std=c++17", "-O3", "-gencode",
@@ -70,10 +71,10 @@ std::string contract_of(const Submission& submission, const std::string& lab) {
 
 // One submission through all steps. Each step's result is taken out of its build folder and given to the next
 // one read-only: a process that outlives its step changes nothing that is used later.
-class Build {
+class Build : private BuildSteps {
  public:
   Build(const Toolchain& toolchain, const Submission& submission, const CompileOptions& options)
-      : toolchain_(toolchain), submission_(submission), options_(options), workshop_(toolchain, options) {}
+      : BuildSteps(toolchain, submission, options) {}
 
   CompileResult run(const std::vector<fs::path>& runner_objects) {
     result_.flags = common_flags(options_.architecture);
@@ -91,24 +92,6 @@ class Build {
   const std::string& program() const { return program_; }
 
  private:
-  bool fail(const char* status, std::string reason, std::string message) {
-    result_.status = status;
-    result_.reason = std::move(reason);
-    result_.message = std::move(message);
-    return false;
-  }
-
-  // What a step was to leave behind; false, with a verdict, when it is no plain file of sensible size.
-  bool take(const Step& step, const char* name, size_t most_bytes, std::string& bytes) {
-    UntrustedFile file = step.output.read(name, most_bytes);
-    if (!file.ok())
-      return fail(
-          "compile_error", "bad_output",
-          fmt::format("the compiler's output is not usable: {}", describe(file.state, name, most_bytes)));
-    bytes = std::move(file.bytes);
-    return true;
-  }
-
   bool stage_sources() {
     inject("stage", submission_.id);
     auto read = read_files(submission_);
@@ -210,32 +193,6 @@ class Build {
     return linked(step, runner_objects) && take(step, "runner", kLargestObject, program_);
   }
 
-  // Adds to the log what the step said, which is returned, in the student's names.
-  std::string listen(const Step& step, const fs::path& runner = {}) {
-    std::string words = workshop_.in_shown_names(step.words(), runner);
-    result_.log += words;
-    if (result_.log.size() > kMostLogBytes)
-      result_.log =
-          valid_utf8(std::string_view(result_.log).substr(0, kMostLogBytes - 100)) + "\n(cut here)\n";
-    return words;
-  }
-
-  bool fail_in_time(const Step& step, const char* name) {
-    const ProcessResult& process = step.process;
-    const bool out_of_cpu = process.out_of_cpu || process.signal == SIGXCPU;
-    if (!process.timed_out && !out_of_cpu) return true;
-    result_.busy = is_busy(process.load);
-    const double limit_s = Seconds(options_.limit).count(), used_s = Seconds(workshop_.cpu_time()).count();
-    const std::string what =
-        out_of_cpu ? fmt::format("used {:.3g} s of CPU time, the limit is {:g} s", used_s, limit_s)
-                   : fmt::format(
-                         "did not end within {:g} s; it had used {:.3g} s of CPU time, the limit of which "
-                         "is {:g} s",
-                         kWallOverCpu * limit_s, used_s, limit_s);
-    return fail("compile_error", "out_of_time",
-                fmt::format("{} {} ({})", name, what, load_text(process.load)));
-  }
-
   bool fail_with(const Step& step, const char* name, const std::string& words, const std::string& source) {
     const std::string line = first_error(words, source);
     if (!is_their_own_error(line, submission_)) require_working_tools(toolchain_, options_, link_flags());
@@ -265,11 +222,6 @@ class Build {
     return fail_with(step, "the linker", words, "");
   }
 
-  const Toolchain& toolchain_;
-  const Submission& submission_;
-  const CompileOptions& options_;
-  Workshop workshop_;
-  CompileResult result_;
   std::vector<SubmittedFile> files_;
   std::vector<fs::path> sources_;  // "source/...", "include/..."
   std::vector<std::string> includes_, objects_;
@@ -481,13 +433,15 @@ std::optional<std::string> problem_of(const Submission& submission, const Compil
 CompileResult Compiler::compile(const Submission& submission, CompileOptions options) {
   if (const auto problem = problem_of(submission, options)) {
     CompileResult result;
-    result.status = std::none_of(submission.files.begin(), submission.files.end(), is_source)
-                        ? "not_found"
-                        : "compile_error";
+    result.status =
+        !is_python(submission) && std::none_of(submission.files.begin(), submission.files.end(), is_source)
+            ? "not_found"
+            : "compile_error";
     result.reason = "bad_submission";
     result.message = *problem;
     return result;
   }
+  if (is_python(submission)) return compile_python(submission, options);
   std::vector<fs::path> objects;
   {
     // Only one process builds the runner's objects at a time; the others find them made.
@@ -495,23 +449,41 @@ CompileResult Compiler::compile(const Submission& submission, CompileOptions opt
     if (lock) flock(lock.get(), LOCK_EX);
     objects = runner_objects(options);
   }
-  const fs::path folder = cache_ / cache_key(submission, options, toolchain_, objects);
+  return cached(cache_key(submission, options, toolchain_, objects), options, [&] {
+    auto build = std::make_shared<Build>(toolchain_, submission, options);
+    CompileResult result = build->run(objects);
+    return Built{std::move(result), [build](const fs::path& program) {
+                   write_scratch(program, build->program());
+                   fs::permissions(program, fs::perms(0755));
+                 }};
+  });
+}
+
+CompileResult Compiler::compile_python(const Submission& submission, const CompileOptions& options) {
+  return cached(python_key(submission, options, toolchain_), options, [&] {
+    auto build = std::make_shared<PythonBuild>(toolchain_, submission, options);
+    CompileResult result = build->run();
+    return Built{std::move(result), [build](const fs::path& program) { build->write(program); }};
+  });
+}
+
+// What was compiled before, or now.
+CompileResult Compiler::cached(const std::string& key, const CompileOptions& options,
+                               const std::function<Built()>& build) {
+  const fs::path folder = cache_ / key;
   if (fs::exists(folder / "result.json")) return from_cache(folder);
 
   const CompileSlot slot(CompileSlot::place(), usable_core_numbers(), kWallOverCpu * options.limit,
                          options.notify);
   const auto start = std::chrono::steady_clock::now();
-  Build build(toolchain_, submission, options);
-  CompileResult result = build.run(objects);
+  Built built = build();
+  CompileResult& result = built.result;
   result.seconds = Seconds(std::chrono::steady_clock::now() - start).count();
   if (!is_kept(result)) return result;
 
   const fs::path staged = staging_folder(cache_);
   make_directories(staged);
-  if (result.ok()) {
-    write_scratch(staged / "runner", build.program());
-    fs::permissions(staged / "runner", fs::perms(0755));
-  }
+  if (result.ok()) built.write(staged / "runner");
   write_text(staged / "log", result.log);
   write_text(staged / "result.json", json_text(result.to_json(), 1) + "\n");
   publish(staged, folder);

@@ -31,6 +31,9 @@ struct CompileOptions {
   std::vector<std::filesystem::path> extra_includes;    // for trusted code only
   std::filesystem::path
       contract;  // folder of the contract that was made for a declared lab; the compiler's own
+  // Of submissions in Python. Triton's own assembler makes code for a GPU; the emulator reads PTX.
+  bool for_gpu = true;
+  std::vector<nlohmann::json> more_cases = {};  // the policy's, as CaseSpec::details has them
 };
 
 // What ptxas said of one kernel.
@@ -47,11 +50,11 @@ struct KernelResources {
 std::vector<KernelResources> parse_ptxas(const std::string& log);
 
 struct CompileResult {
-  std::string status;   // compiled, compile_error, not_found, judge_fault
-  std::string reason;   // of an error: out_of_time, bad_output, forbidden_library, ...
-  std::string message;  // one line
-  std::string log;      // the compiler's words
-  std::filesystem::path executable;
+  std::string status;                // compiled, compile_error, not_found, judge_fault
+  std::string reason;                // of an error: out_of_time, bad_output, forbidden_library, ...
+  std::string message;               // one line
+  std::string log;                   // the compiler's words
+  std::filesystem::path executable;  // of Python a folder (judge/runner/triton)
   double seconds = 0;
   double cpu_seconds = 0;  // of all its processes
   bool busy = false;       // out_of_time while others had the cores: another time it may not be
@@ -73,6 +76,13 @@ class Compiler {
   const Toolchain& toolchain() const { return toolchain_; }
 
  private:
+  struct Built {
+    CompileResult result;
+    std::function<void(const std::filesystem::path& program)> write;
+  };
+  CompileResult compile_python(const Submission& submission, const CompileOptions& options);
+  CompileResult cached(const std::string& key, const CompileOptions& options,
+                       const std::function<Built()>& build);
   std::vector<std::filesystem::path> runner_objects(CompileOptions& options);
   std::vector<std::filesystem::path> own_objects(const CompileOptions& options, const std::string& name,
                                                  const std::vector<std::string>& sources,

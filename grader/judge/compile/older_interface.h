@@ -28,7 +28,7 @@ InterfaceChoice choose_interface(const std::vector<SourceText>& files, const std
 
 // Whether a submission's interface is another one than the lab's contract.
 inline bool is_older_interface(const std::string& interface, const std::string& lab) {
-  return interface != lab + ".h";
+  return interface != lab + ".h" && interface != lab + ".py";
 }
 
 // The folders that hold headers, relative, the top one left out: courses lie in src/ and include/, or in a

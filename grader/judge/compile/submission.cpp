@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "base/untrusted.h"
 #include "judge/compile/build_file.h"
+#include "judge/compile/python_sources.h"
 #include "judge/compile/source_name.h"
 #include "judge/compile/vendor_libraries.h"
 
@@ -59,7 +60,7 @@ void fill(Submission& submission, const UntrustedFolder& folder, const std::stri
   for (const SubmittedFile& file : tidied.files) submission.files.push_back(file.name);
   submission.taken = std::move(tidied.taken);
   submission.notes = std::move(tidied.notes);
-  if (submission.role == Role::kStudent) {
+  if (submission.role == Role::kStudent && tidied.interface != lab + ".py") {
     for (std::string& note : notes_on_includes(tidied.files)) submission.notes.push_back(std::move(note));
   }
   submission.interface = tidied.interface;
@@ -91,6 +92,7 @@ std::string safe_submission_id(const std::string& name) {
 nlohmann::json Submission::to_json() const {
   nlohmann::json json{
       {"id", id}, {"title", title}, {"hash", hash}, {"interface", interface}, {"role", to_string(role)}};
+  if (interface == lab + ".py") json["language"] = "Python";
   if (!notes.empty()) json["notes"] = notes;
   return json;
 }
@@ -168,7 +170,7 @@ struct FolderLook {
   std::vector<BuildFile> build_files;
 };
 
-FolderLook look_into(const fs::path& folder) {
+FolderLook look_into(const fs::path& folder, const std::string& lab) {
   FolderLook look;
   const UntrustedFolder opened(folder);
   for (const auto& entry : fs::directory_iterator(folder)) {
@@ -177,7 +179,7 @@ FolderLook look_into(const fs::path& folder) {
     if (is_hidden(name.string())) continue;
     if (entry.is_directory(ignored)) look.folders.push_back(entry.path());
     if (!entry.is_regular_file(ignored)) continue;
-    look.has_sources |= may_hold_source(name);
+    look.has_sources |= may_hold_source(name) || is_python_hand_in(name, lab);
     look.has_manifest |= name == "submission.yaml";
     if (!is_build_file(name)) continue;
     if (const UntrustedFile text = opened.read(name, kMostBuildFileBytes); text.ok())
@@ -230,7 +232,7 @@ std::vector<Submission> find_submissions(const fs::path& folder, const std::stri
         "no such folder: {}; give the folder that {}.cu lies in, or one whose sub-folders are submissions",
         folder.string(), lab);
   }
-  FolderLook look = look_into(folder);
+  FolderLook look = look_into(folder, lab);
   if (is_one_submission(folder, lab, look)) look.folders = {folder};
   std::vector<Submission> submissions;
   for (const fs::path& path : look.folders) submissions.push_back(one_of_class(path, folder, lab));

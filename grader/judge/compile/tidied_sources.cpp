@@ -14,6 +14,7 @@
 #include "judge/compile/include_names.h"
 #include "judge/compile/notebook.h"
 #include "judge/compile/older_interface.h"
+#include "judge/compile/python_sources.h"
 #include "judge/compile/source_name.h"
 #include "judge/compile/source_text.h"
 
@@ -307,6 +308,7 @@ class Tidying {
 }  // namespace
 
 TidiedSources tidied_sources(const UntrustedFolder& folder, const std::string& lab) {
+  if (auto python = python_sources(folder, lab)) return std::move(*python);
   return Tidying(folder, lab).run();
 }
 

@@ -103,9 +103,29 @@ std::string Workshop::kept_object(std::size_t number) const {
   return read_text(outside(object_name(number)));
 }
 
-Step Workshop::nvcc(std::vector<std::string> arguments, const fs::path& runner) {
-  const fs::path build = outside(fmt::format("build-{}", steps_++));
+std::string Workshop::stage_text(const std::string& name, const std::string& text) const {
+  write_scratch(outside(fs::path("staged") / name), text);
+  return inside(fs::path("staged") / name);
+}
+
+fs::path Workshop::fresh_build_folder() {
+  fs::path build = outside(fmt::format("build-{}", steps_++));
   make_directories(build);
+  return build;
+}
+
+Step Workshop::python(const fs::path& program, std::vector<std::string> arguments,
+                      const std::vector<Mount>& mounts) {
+  const fs::path build = fresh_build_folder();
+  UntrustedFolder output(build);
+  // Alone: no packages of this machine's, none of the caller's settings.
+  std::vector<std::string> command{program.string(), "-I", "-S", "-B"};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return {run(std::move(command), build, {}, mounts), std::move(output)};
+}
+
+Step Workshop::nvcc(std::vector<std::string> arguments, const fs::path& runner) {
+  const fs::path build = fresh_build_folder();
   // Opened before anything runs that could put something else in its place.
   UntrustedFolder output(build);
   arguments.insert(arguments.begin(), toolchain_.nvcc.string());
@@ -114,7 +134,8 @@ Step Workshop::nvcc(std::vector<std::string> arguments, const fs::path& runner) 
 }
 
 // The one place where a command of the compile box starts.
-ProcessResult Workshop::run(std::vector<std::string> command, const fs::path& build, const fs::path& runner) {
+ProcessResult Workshop::run(std::vector<std::string> command, const fs::path& build, const fs::path& runner,
+                            const std::vector<Mount>& more) {
   SandboxSpec spec;
   spec.mode = options_.sandbox;
   spec.command = std::move(command);
@@ -129,6 +150,7 @@ ProcessResult Workshop::run(std::vector<std::string> command, const fs::path& bu
                  {build, inside("build"), true}};
   if (!options_.contract.empty()) spec.mounts.push_back({options_.contract, inside("contract"), false});
   if (!runner.empty()) spec.mounts.push_back({runner, inside("runner"), false});
+  spec.mounts.insert(spec.mounts.end(), more.begin(), more.end());
   const fs::path given = toolchain_.nvcc.parent_path().parent_path();
   if (given != home) spec.mounts.push_back({home, given, false});
   spec.mounts.insert(spec.mounts.end(), host_.mounts.begin(), host_.mounts.end());

@@ -60,6 +60,16 @@ class Workshop {
   std::string keep_object(std::size_t number, const std::string& bytes) const;
   std::string kept_object(std::size_t number) const;
 
+  // Writes a text of the judge's beside the wrappers, and returns its path for the command.
+  std::string stage_text(const std::string& name, const std::string& text) const;
+
+  // Makes a fresh build folder and runs Python with it, which sees these folders as well.
+  Step python(const std::filesystem::path& program, std::vector<std::string> arguments,
+              const std::vector<Mount>& mounts);
+
+  // The path by which a program in the box knows a file or folder of the workshop.
+  std::filesystem::path path_in_box(const std::filesystem::path& name) const { return seen(name); }
+
   // Makes a fresh build folder and runs nvcc with it. `runner`: the folder of the runner's objects, for
   // the link.
   Step nvcc(std::vector<std::string> arguments, const std::filesystem::path& runner = {});
@@ -76,8 +86,9 @@ class Workshop {
   std::filesystem::path outside(const std::filesystem::path& name) const { return scratch_.path() / name; }
   std::filesystem::path seen(const std::filesystem::path& name) const;
   std::string without_wrappers(const std::string& words) const;
+  std::filesystem::path fresh_build_folder();
   ProcessResult run(std::vector<std::string> command, const std::filesystem::path& build,
-                    const std::filesystem::path& runner);
+                    const std::filesystem::path& runner, const std::vector<Mount>& more = {});
 
   const Toolchain& toolchain_;
   const CompileOptions& options_;

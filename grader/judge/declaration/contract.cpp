@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "judge/declaration/contract_text.h"
 
 namespace warpgrade::declaration {
 namespace {
@@ -13,13 +14,6 @@ using Kind = CallArgument::Kind;
 
 constexpr const char* kTableBegin = "<!-- cases: made from lab.yaml by `warpgrade labs pages` -->";
 constexpr const char* kTableEnd = "<!-- end of cases -->";
-
-// A text of lab.yaml within a line comment: it is one line (YamlPlace::text), and a backslash at its end, or
-// what older C++ takes for one, would make the next line a part of the comment.
-std::string in_comment(const std::string& text) {
-  const std::string line = plain_line(text, 1000);
-  return line.ends_with('\\') || line.ends_with("?\?/") ? line + " ." : line;
-}
 
 std::string shape_text(const ArrayDeclaration& array) {
   std::string text;
@@ -44,7 +38,13 @@ bool in_call(const LabDeclaration& lab, const std::string& name) {
                      [&](const CallArgument& argument) { return argument.name == name; });
 }
 
-// Arrays that the plan sees and the run is not given again come first.
+}  // namespace
+
+std::string in_comment(const std::string& text) {
+  const std::string line = plain_line(text, 1000);
+  return line.ends_with('\\') || line.ends_with("?\?/") ? line + " ." : line;
+}
+
 std::vector<CallArgument> plan_arguments(const LabDeclaration& lab) {
   std::vector<CallArgument> arguments;
   for (const ArrayDeclaration& array : lab.arrays) {
@@ -57,6 +57,33 @@ std::vector<CallArgument> plan_arguments(const LabDeclaration& lab) {
   }
   return arguments;
 }
+
+std::string argument_lines(const LabDeclaration& lab, const std::vector<CallArgument>& arguments,
+                           const std::string& mark) {
+  std::size_t widest = 0;
+  for (const CallArgument& argument : arguments) widest = std::max(widest, argument.name.size());
+  std::string text;
+  const auto add = [&](const std::string& name, const std::string& what, const std::string& about) {
+    text += fmt::format("{}   {:<{}}  {}{}\n", mark, name, widest, what,
+                        about.empty() ? "" : ": " + in_comment(about));
+  };
+  for (const CallArgument& argument : arguments) {
+    if (const ArrayDeclaration* array = lab.array(argument.name)) {
+      add(array->name, fmt::format("{} {}, {}", shape_text(*array), array->type.name, state_text(*array)),
+          array->about);
+      continue;
+    }
+    for (const auto& [numbers, what] : {std::pair{&lab.parameters, "the same in all runs"},
+                                        std::pair{&lab.scalars, "another one in each run"}}) {
+      for (const NumberDeclaration& number : *numbers)
+        if (number.name == argument.name)
+          add(number.name, fmt::format("{}, {}", facts(number.type).name, what), number.about);
+    }
+  }
+  return text;
+}
+
+namespace {
 
 // A declaration, broken into lines of 110 columns.
 std::string function_text(const std::string& head, const std::vector<CallArgument>& arguments) {
@@ -85,31 +112,6 @@ std::string plan_text(const LabDeclaration& lab) {
 }
 std::string free_text(const LabDeclaration& lab) {
   return fmt::format("void {}_free({}* plan)", lab.name, lab.plan_type);
-}
-
-// "//   in   [n] int32, device, read-only", a line an argument.
-std::string argument_lines(const LabDeclaration& lab, const std::vector<CallArgument>& arguments) {
-  std::size_t widest = 0;
-  for (const CallArgument& argument : arguments) widest = std::max(widest, argument.name.size());
-  std::string text;
-  const auto add = [&](const std::string& name, const std::string& what, const std::string& about) {
-    text +=
-        fmt::format("//   {:<{}}  {}{}\n", name, widest, what, about.empty() ? "" : ": " + in_comment(about));
-  };
-  for (const CallArgument& argument : arguments) {
-    if (const ArrayDeclaration* array = lab.array(argument.name)) {
-      add(array->name, fmt::format("{} {}, {}", shape_text(*array), array->type.name, state_text(*array)),
-          array->about);
-      continue;
-    }
-    for (const auto& [numbers, what] : {std::pair{&lab.parameters, "the same in all runs"},
-                                        std::pair{&lab.scalars, "another one in each run"}}) {
-      for (const NumberDeclaration& number : *numbers)
-        if (number.name == argument.name)
-          add(number.name, fmt::format("{}, {}", facts(number.type).name, what), number.about);
-    }
-  }
-  return text;
 }
 
 bool uses(const LabDeclaration& lab, Scalar type) {

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "judge/executor/judge_commands.h"
+#include "judge/sandbox/python_box.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -34,6 +35,14 @@ void add_runtime(const fs::path& folder, std::vector<Mount>& mounts) {
   if (!found) throw JudgeFault("no libcudart.so.* in {}", folder.string());
 }
 
+// A folder is a submission in Python (judge/runner/triton/README.md): it has its own modules, and the box
+// no packages.
+void run_by_python(SandboxSpec& sandbox) {
+  const PythonInBox python = python_in_box();
+  sandbox.command = {python.program.string(), "-I", "-S", "-B", "/run/warpgrade/runner"};
+  sandbox.mounts.insert(sandbox.mounts.end(), python.mounts.begin(), python.mounts.end());
+}
+
 }  // namespace
 
 std::size_t emulated_device_bytes(const RunnerSpec& spec) {
@@ -47,6 +56,7 @@ WrappedCommand program_command(const RunnerSpec& spec) {
   sandbox.mode = spec.sandbox;
   sandbox.command = {"/run/warpgrade/runner"};
   sandbox.mounts = {{spec.executable, "/run/warpgrade/runner", false}};
+  if (fs::is_directory(spec.executable)) run_by_python(sandbox);
   if (spec.vendor_libraries)
     sandbox.mounts.push_back({folder, "/run/warpgrade/cuda", false});
   else

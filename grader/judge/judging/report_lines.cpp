@@ -45,7 +45,7 @@ class Measure : public nlohmann::json_sax<json> {
 
 const std::set<std::string, std::less<>> kTexts{"kind",    "access",  "file",   "path",  "kernel",
                                                 "address", "message", "advice", "buffer"};
-const std::set<std::string, std::less<>> kTriples{"grid", "block", "thread"};
+const std::set<std::string, std::less<>> kTriples{"grid", "block", "thread", "program"};
 // What the judge itself adds to these objects later.
 const std::set<std::string, std::less<>> kReserved{"lines", "buffers", "source", "findings", "kernels"};
 

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "report/json_line.h"
+#include "report/triton_words.h"
 #include "support/base_name.h"
 #include "support/settings.h"
 
@@ -36,8 +37,8 @@ void print(const Diagnostic& d) {
                       : "an unknown line (kernels: build with -lineinfo, calls of the host: -Xcompiler -g1)");
   }
   if (!d.kernel.empty()) text += " in " + d.kernel;
-  if (d.block) text += ", block " + triple(*d.block);
-  if (d.thread) text += " thread " + triple(*d.thread);
+  if (d.block) text += (is_in_python(d) ? ", program " : ", block ") + triple(*d.block);
+  if (d.thread && !is_in_python(d)) text += " thread " + triple(*d.thread);
   text += "\n  " + d.message;
   if (!d.advice.empty()) text += "\n  " + d.advice;
   std::fprintf(stderr, "%s\n", text.c_str());
@@ -50,6 +51,7 @@ std::string to_json(const Diagnostic& d) {
   if (d.line != 0) json.text("file", base_name(d.path)).number("line", d.line).text("path", d.path);
   if (!d.kernel.empty()) json.text("kernel", d.kernel);
   if (d.block) json.triple("block", d.block->data());
+  if (d.block && is_in_python(d)) json.triple("program", d.block->data());
   if (d.thread) json.triple("thread", d.thread->data());
   if (d.address) json.text("address", hexadecimal(*d.address));
   if (d.bytes != 0) json.number("bytes", d.bytes);
@@ -90,6 +92,7 @@ Diagnostics& Diagnostics::instance() {
 }
 
 void Diagnostics::add(Diagnostic diagnostic) {
+  if (is_in_python(diagnostic)) say_in_triton_words(diagnostic);
   std::lock_guard lock(mutex_);
   const std::string where =
       diagnostic.line != 0 ? place_of(diagnostic) : diagnostic.kernel + diagnostic.message;

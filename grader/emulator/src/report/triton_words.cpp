@@ -1,0 +1,80 @@
+#include "report/triton_words.h"
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace warpgrade::emu {
+namespace {
+
+constexpr std::array kNames{std::pair{"atomicAdd", "tl.atomic_add"},
+                            std::pair{"atomicMin", "tl.atomic_min"},
+                            std::pair{"atomicMax", "tl.atomic_max"},
+                            std::pair{"atomicAnd", "tl.atomic_and"},
+                            std::pair{"atomicOr", "tl.atomic_or"},
+                            std::pair{"atomicXor", "tl.atomic_xor"},
+                            std::pair{"atomicExch", "tl.atomic_xchg"},
+                            std::pair{"atomicCAS", "tl.atomic_cas"},
+                            std::pair{"__syncthreads()", "tl.debug_barrier()"}};
+
+void replace_all(std::string& text, std::string_view what, std::string_view with) {
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size()))
+    text.replace(at, what.size(), with);
+}
+
+// "block (1,0,0) thread (32,0,0)" is "program (1,0,0)"; "thread (32,0,0)" alone is one of the same program.
+void name_programs(std::string& text) {
+  constexpr std::string_view kBlock = "block (", kThread = "thread (";
+  for (std::size_t at = text.find(kThread); at != std::string::npos; at = text.find(kThread, at)) {
+    const std::size_t end = text.find(')', at);
+    if (end == std::string::npos) return;
+    const std::size_t block = text.rfind(kBlock, at);
+    const bool has_block = block != std::string::npos && text.find(')', block) + 2 == at;
+    if (has_block) {
+      text.erase(at - 1, end + 1 - (at - 1));
+      text.replace(block, kBlock.size(), "program (");
+      at = block + 1;
+    } else {
+      const std::string_view with = "another thread of the same program";
+      text.replace(at, end + 1 - at, with);
+      at += with.size();
+    }
+  }
+}
+
+const char* advice_of(const Diagnostic& d) {
+  switch (d.kind) {
+    case Finding::out_of_bounds:
+      return "Elements past the end need a mask: tl.load(pointer, mask=index < n, other=...) and "
+             "tl.store(pointer, value, mask=index < n). Does the mask at this line name the dimension that "
+             "the index goes along?";
+    case Finding::global_race:
+      return "Programs run in any order, and several at once. Let each program write elements of its own, "
+             "add up with tl.atomic_add, or let a second kernel read what the first one wrote. Within one "
+             "program tl.debug_barrier() orders what it stores and loads.";
+    case Finding::uninitialized_read:
+      return "Nothing was stored there before. Is other= missing where the mask is false, or a buffer that "
+             "has to be zero at the beginning?";
+    case Finding::misaligned:
+      return "An index of elements is multiplied by their size by itself: is the pointer a part of an array "
+             "(a[1:]), or was it changed as a number?";
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+
+bool is_in_python(const Diagnostic& diagnostic) {
+  return diagnostic.path.ends_with(".py") && !diagnostic.kernel.empty();
+}
+
+void say_in_triton_words(Diagnostic& diagnostic) {
+  for (std::string* text : {&diagnostic.message, &diagnostic.advice}) {
+    for (const auto& [name, instead] : kNames) replace_all(*text, name, instead);
+    name_programs(*text);
+  }
+  if (const char* advice = advice_of(diagnostic)) diagnostic.advice = advice;
+}
+
+}  // namespace warpgrade::emu

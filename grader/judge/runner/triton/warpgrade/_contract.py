@@ -1,0 +1,90 @@
+"""The lab's call: lab.json, which the judge makes from lab.yaml, with arrays and numbers put in."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ._tensor import DTYPES, Tensor
+
+
+def _ceil_div(a: int, b: int) -> int:
+    return -(-a // b)
+
+
+_FUNCTIONS = {
+    "min": min,
+    "max": max,
+    "ceil_div": _ceil_div,
+    "pow": pow,
+    "sqrt": math.isqrt,
+    "log2": lambda a: a.bit_length() - 1,
+    "__builtins__": {},
+}
+
+
+def extent(expression: str, values: dict[str, int | float]) -> int:
+    """A number of lab.yaml's arithmetic, in which `/` rounds down."""
+    # The expression is the course's own, and this process holds nothing but the submission.
+    return int(eval(expression.replace("/", "//"), dict(_FUNCTIONS), dict(values)))  # noqa: S307
+
+
+def number(bits: int, kind: str) -> int | float:
+    """A number as the judge sends it: whole, or the bits of a double."""
+    if kind.startswith(("float", "bfloat")):
+        return float(struct.unpack("<d", struct.pack("<Q", bits & (2**64 - 1)))[0])
+    return bits - 2**64 if bits >= 2**63 and not kind.startswith("uint") else bits
+
+
+@dataclass
+class Contract:
+    """What is called with what."""
+
+    description: dict[str, Any]
+
+    @property
+    def lab(self) -> str:
+        """The lab's name, which is the module's."""
+        return str(self.description["lab"])
+
+    @property
+    def has_plan(self) -> bool:
+        """Whether run() is given what plan() returned."""
+        return bool(self.description["has_plan"])
+
+    def parameters(self, bits: list[int]) -> dict[str, int | float]:
+        """The numbers that are the same in all runs."""
+        return {p["name"]: number(bits[k], p["type"]) for k, p in enumerate(self.description["parameters"])}
+
+    def scalars(self, bits: list[int]) -> dict[str, int | float]:
+        """The numbers that are others in each run."""
+        return {s["name"]: number(bits[k], s["type"]) for k, s in enumerate(self.description["scalars"])}
+
+    def shape(self, array: str, values: dict[str, int | float]) -> tuple[int, ...]:
+        """An array's dimensions in a case."""
+        return tuple(extent(text, values) for text in self.description["arrays"][array]["shape"])
+
+    def tensor(self, array: str, address: int, values: dict[str, int | float]) -> Tensor:
+        """The array at an address."""
+        dtype = DTYPES[self.description["arrays"][array]["dtype"]]
+        return Tensor(address, self.shape(array, values), dtype)
+
+    def arguments(
+        self, call: str, values: dict[str, int | float], address_of: Callable[[str], int], plan: object, stream: int
+    ) -> list[Any]:
+        """What `run` or `plan` is called with. `values`: parameters, and of a run its scalars."""
+        given: list[Any] = []
+        for each in self.description[call]:
+            name, kind = each["name"], each["kind"]
+            if kind == "array":
+                given.append(self.tensor(name, address_of(name), values))
+            elif kind == "plan":
+                given.append(plan)
+            elif kind == "stream":
+                given.append(stream)
+            else:
+                given.append(values[name])
+        return given
