@@ -88,7 +88,8 @@ void MutantTrials::run() {
   judging_.emplace(*run_, quiet_);
   const auto begin = std::chrono::steady_clock::now();
   solutions_.resize(run_->submissions().size());
-  shapes_ = random_shapes(run_->lab(), run_->cases(), options_.seed, options_.shapes);
+  // Some more than are wanted: those that take longest are left out.
+  shapes_ = random_shapes(run_->lab(), run_->cases(), options_.seed, options_.shapes + options_.shapes / 5);
   compile();
   {
     const VerifyProgress::Step step(progress_, "solutions as they are");
@@ -222,11 +223,9 @@ void MutantTrials::judge_unchanged(std::size_t solution, JudgeServer& judge) {
   own.own[""].outputs = answer.outputs;
 }
 
-// In cases and random shapes. A shape that the solution is not right in says nothing, and one that takes long
-// would be asked about too often.
+// In cases and random shapes, the quickest ones. A shape that the solution is not right in says nothing.
 const MutantTrials::Own& MutantTrials::own_outputs(JudgeServer& judge, std::size_t solution,
                                                    const std::string& schedule) {
-  constexpr double kLongestS = 2;
   Solution& of = solutions_[solution];
   const std::lock_guard lock(of.mutex);
   Own& own = of.own[schedule];
@@ -237,18 +236,16 @@ const MutantTrials::Own& MutantTrials::own_outputs(JudgeServer& judge, std::size
   JudgeJob each = job(solution, environment, shapes_);
   each.context.first_refusal_ends = false;
   const Answer answer = ask(judge, std::move(each));
-  std::map<std::string, double> wall_s;
   for (const CaseInput& shape : shapes_) {
     const std::string& id = shape.spec.id;
-    const bool is_right = std::find(answer.passed.begin(), answer.passed.end(), id) != answer.passed.end();
-    if (!is_right || answer.wall_s.at(id) > kLongestS) continue;
-    wall_s[id] = answer.wall_s.at(id);
+    if (std::find(answer.passed.begin(), answer.passed.end(), id) == answer.passed.end()) continue;
     own.outputs[id] = answer.outputs.at(id);
     own.shapes.push_back(shape);
   }
-  std::stable_sort(own.shapes.begin(), own.shapes.end(), [&](const CaseInput& x, const CaseInput& y) {
-    return wall_s[x.spec.id] < wall_s[y.spec.id];
-  });
+  const auto wall_s = [&](const CaseInput& shape) { return answer.wall_s.at(shape.spec.id); };
+  std::stable_sort(own.shapes.begin(), own.shapes.end(),
+                   [&](const CaseInput& x, const CaseInput& y) { return wall_s(x) < wall_s(y); });
+  own.shapes.resize(std::min(own.shapes.size(), options_.shapes));
   return own;
 }
 

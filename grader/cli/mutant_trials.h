@@ -34,7 +34,7 @@ class MutantTrials {
   // In the order of solutions, lines and operators.
   const std::vector<Mutant>& mutants() const { return mutants_; }
   std::vector<std::string> cases() const;
-  std::size_t shapes() const { return shapes_.size(); }
+  std::size_t shapes() const { return std::min(shapes_.size(), options_.shapes); }
   double wall_s() const { return wall_s_; }
 
  private:
