@@ -66,8 +66,7 @@ class MutantReport {
       : options_(options), trials_(trials), harmless_(harmless) {
     for (const Mutant& mutant : trials.mutants()) {
       ++count_[mutant.fate];
-      if (mutant.fate == Fate::kSurvived)
-        (reason_of(harmless_, mutant) == nullptr ? survivors_ : explained_).push_back(&mutant);
+      if (mutant.fate == Fate::kSurvived) (is_explained(mutant) ? explained_ : survivors_).push_back(&mutant);
     }
   }
 
@@ -111,6 +110,7 @@ class MutantReport {
       report["survivors"].push_back(json_of(*one));
       report["survivors"].back()["passed"] = one->passed;
       report["survivors"].back()["shows_in"] = one->shows_in;
+      report["survivors"].back()["wrong"] = one->is_wrong;
     }
     for (const Mutant* one : explained_) {
       report["explained"].push_back(json_of(*one));
@@ -127,6 +127,20 @@ class MutantReport {
   }
 
  private:
+  // Nothing explains a program that is wrong in a legal shape: a case is missing.
+  bool is_explained(const Mutant& mutant) const {
+    return !mutant.is_wrong && reason_of(harmless_, mutant) != nullptr;
+  }
+  std::size_t wrong() const {
+    return static_cast<std::size_t>(
+        std::count_if(survivors_.begin(), survivors_.end(), [](const Mutant* one) { return one->is_wrong; }));
+  }
+  // Of those that change an output.
+  double share_refused() const {
+    const std::size_t refused = count(Fate::kRefused), all = refused + survivors_.size() + explained_.size();
+    return all == 0 ? 1 : static_cast<double>(refused) / static_cast<double>(all);
+  }
+
   std::size_t count(Fate fate) const {
     const auto found = count_.find(fate);
     return found == count_.end() ? 0 : found->second;
@@ -146,10 +160,12 @@ class MutantReport {
 
   std::string score() const {
     return fmt::format(
-        "{}: {} of {} mutants tried: {} refused, {} survive, {} survive with a reason, {} change no output, "
-        "{} not reached, {} not judged",
-        options_.lab, tried(), trials_.mutants().size(), count(Fate::kRefused), survivors_.size(),
-        explained_.size(), count(Fate::kUnchanged), count(Fate::kUnreached), count(Fate::kNotJudged));
+        "{}: {} of {} mutants tried: {} refused ({:.1f} % of those that change an output), {} survive ({} of "
+        "them wrong in a random shape), {} survive with a reason, {} change no output, {} not reached, {} "
+        "not judged",
+        options_.lab, tried(), trials_.mutants().size(), count(Fate::kRefused), 100 * share_refused(),
+        survivors_.size(), wrong(), explained_.size(), count(Fate::kUnchanged), count(Fate::kUnreached),
+        count(Fate::kNotJudged));
   }
 
   const MutantsOptions& options_;

@@ -462,6 +462,8 @@ class Verification {
       options.lab = lab_.name;
       options.solution = solution;
       options.seed = seed();
+      options.shapes = 40;
+      options.trust_reasons = true;
       options.limit_s = kLimitS / static_cast<double>(solutions.size());
       options.allow_unsandboxed = options_.allow_unsandboxed;
       const MutantSample sample = sample_mutants(options, survivors_.harmless, progress_);

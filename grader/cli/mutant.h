@@ -30,6 +30,7 @@ struct Mutant {
   std::string refused_by, verdict;  // case and verdict; of kNotJudged, why
   std::vector<std::string> passed;  // cases
   std::string shows_in;             // of kSurvived: where an output differs or is wrong
+  bool is_wrong = false;            // of kSurvived: a random shape refuses it
 };
 
 }  // namespace warpgrade

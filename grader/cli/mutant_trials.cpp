@@ -254,38 +254,40 @@ const MutantTrials::Own& MutantTrials::own_outputs(JudgeServer& judge, std::size
   return own;
 }
 
-// Of a mutant that every case accepts: where an output differs from the solution's own, or is wrong. Empty:
-// nowhere.
-std::string MutantTrials::where_it_shows(JudgeServer& judge, const Mutant& mutant,
-                                         const std::string& schedule, const Outputs& in_cases) {
+// Of a mutant that every case accepts: where a random shape refuses it, or where an output has other bits than
+// the solution's own.
+void MutantTrials::look_where_it_shows(JudgeServer& judge, Mutant& mutant, const std::string& schedule,
+                                       const Outputs& in_cases) {
   constexpr std::size_t kAtOnce = 25;
   const Own& own = own_outputs(judge, mutant.solution, schedule);
   const Environment environment = environment_of(mutant, schedule);
   const auto words_of = [&](const std::string& id) {
     const auto found = std::find_if(own.shapes.begin(), own.shapes.end(),
                                     [&](const CaseInput& shape) { return shape.spec.id == id; });
-    return found == own.shapes.end() ? id : "random shape " + shape_words(found->spec);
+    return found == own.shapes.end() ? "case " + id : "random shape " + shape_words(found->spec);
   };
-  const auto differing = [&](const Outputs& outputs) -> std::string {
-    for (const auto& [id, of_runs] : outputs)
-      if (const auto found = own.outputs.find(id); found != own.outputs.end() && found->second != of_runs)
-        return id;
-    return "";
+  const auto compare = [&](const Outputs& outputs) {
+    for (const auto& [id, of_runs] : outputs) {
+      const auto found = own.outputs.find(id);
+      if (mutant.shows_in.empty() && found != own.outputs.end() && found->second != of_runs)
+        mutant.shows_in = words_of(id) + ": other bits, accepted";
+    }
   };
-  if (const std::string id = differing(in_cases); !id.empty())
-    return fmt::format("case {}: other bits, accepted", id);
-  if (!shows_in_small_shapes(mutant)) return "";
+  compare(in_cases);
+  if (!shows_in_small_shapes(mutant)) return;
   for (std::size_t begin = 0; begin < own.shapes.size(); begin += kAtOnce) {
     throw_if_interrupted();
     const auto end = std::min(own.shapes.size(), begin + kAtOnce);
     const Answer answer = ask(judge, job(mutant.solution, environment,
                                          {own.shapes.begin() + static_cast<std::ptrdiff_t>(begin),
                                           own.shapes.begin() + static_cast<std::ptrdiff_t>(end)}));
-    if (answer.refused) return fmt::format("{}: {}", words_of(answer.by), answer.verdict);
-    if (const std::string id = differing(answer.outputs); !id.empty())
-      return fmt::format("{}: other bits, accepted", words_of(id));
+    if (answer.refused) {
+      mutant.is_wrong = true;
+      mutant.shows_in = fmt::format("{}: {}", words_of(answer.by), answer.verdict);
+      return;
+    }
+    compare(answer.outputs);
   }
-  return "";
 }
 
 // The emulator lists the mutants when the program ends, which it does at once: nobody tells it what to do.
@@ -377,17 +379,16 @@ std::map<std::string, MutantTrials::Outputs> MutantTrials::judge_in_cases(JudgeS
 void MutantTrials::classify(JudgeServer& judge, Mutant& mutant,
                             const std::map<std::string, Outputs>& outputs) {
   mutant.fate = Mutant::Fate::kSurvived;
-  if (reason_of(harmless_, mutant) != nullptr) return;
+  if (options_.trust_reasons && reason_of(harmless_, mutant) != nullptr) return;
   const bool reached = !outputs.empty() && is_reached(judge, mutant);
   if (reached || (shows_in_small_shapes(mutant) && is_reached_in_shapes(judge, mutant))) {
     for (const std::string& schedule : schedules_for(mutant.operation)) {
       const auto in_cases = outputs.find(schedule);
-      mutant.shows_in =
-          where_it_shows(judge, mutant, schedule, in_cases == outputs.end() ? Outputs() : in_cases->second);
-      if (!mutant.shows_in.empty()) return;
+      look_where_it_shows(judge, mutant, schedule, in_cases == outputs.end() ? Outputs() : in_cases->second);
+      if (mutant.is_wrong) return;
     }
   }
-  mutant.fate = reached ? Mutant::Fate::kUnchanged : Mutant::Fate::kUnreached;
+  if (mutant.shows_in.empty()) mutant.fate = reached ? Mutant::Fate::kUnchanged : Mutant::Fate::kUnreached;
 }
 
 // By what was found of its block so far.

@@ -25,7 +25,6 @@ namespace warpgrade {
 
 class MutantTrials {
  public:
-  // Mutants with a reason are not asked whether they change anything.
   MutantTrials(const MutantsOptions& options, const std::vector<HarmlessMutant>& harmless,
                VerifyProgress& progress);
 
@@ -78,8 +77,8 @@ class MutantTrials {
   std::optional<bool> known_to_be_reached(const Mutant& mutant);
   bool is_reached(JudgeServer& judge, const Mutant& mutant);
   const Own& own_outputs(JudgeServer& judge, std::size_t solution, const std::string& schedule);
-  std::string where_it_shows(JudgeServer& judge, const Mutant& mutant, const std::string& schedule,
-                             const Outputs& in_cases);
+  void look_where_it_shows(JudgeServer& judge, Mutant& mutant, const std::string& schedule,
+                           const Outputs& in_cases);
   bool is_reached_in_shapes(JudgeServer& judge, const Mutant& mutant);
   void tell();
 
