@@ -13,8 +13,7 @@ namespace warpgrade {
 class KeptCheckPower {
  public:
   // Reads what is kept. Nothing is, where lab.yaml (but for comments and correctness cases) or the oracle has
-  // changed since.
-  // Throws UsageError where the file is damaged.
+  // changed since. Throws UsageError where the file is damaged.
   explicit KeptCheckPower(const declaration::LabDeclaration& lab);
 
   std::optional<declared::CasePower> find(const std::string& case_id) const;

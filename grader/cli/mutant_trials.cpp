@@ -8,6 +8,7 @@
 #include <sstream>
 #include <thread>
 #include <tuple>
+#include <utility>
 
 #include "base/elapsed.h"
 #include "base/error.h"
@@ -234,10 +235,11 @@ const MutantTrials::Own& MutantTrials::own_outputs(JudgeServer& judge, std::size
   Solution& of = solutions_[solution];
   const std::lock_guard lock(of.mutex);
   Own& own = of.own[schedule];
-  if (!own.shapes.empty()) return own;
+  if (std::exchange(own.is_known, true)) return own;
   Environment environment;
   if (!schedule.empty()) environment["WARPEMU_SCHEDULE"] = schedule;
   if (own.outputs.empty()) own.outputs = ask(judge, job(solution, environment)).outputs;
+  if (shapes_.empty()) return own;
   JudgeJob each = job(solution, environment, shapes_);
   each.context.first_refusal_ends = false;
   const Answer answer = ask(judge, std::move(each));
@@ -254,8 +256,8 @@ const MutantTrials::Own& MutantTrials::own_outputs(JudgeServer& judge, std::size
   return own;
 }
 
-// Of a mutant that every case accepts: where a random shape refuses it, or where an output has other bits than
-// the solution's own.
+// Of a mutant that every case accepts: where a random shape refuses it, or where an output has other bits
+// than the solution's own.
 void MutantTrials::look_where_it_shows(JudgeServer& judge, Mutant& mutant, const std::string& schedule,
                                        const Outputs& in_cases) {
   constexpr std::size_t kAtOnce = 25;
@@ -414,6 +416,7 @@ bool MutantTrials::is_reached_in_shapes(JudgeServer& judge, const Mutant& mutant
     if (const auto found = reached_.find(place); found != reached_.end()) return found->second;
   }
   const Own& own = own_outputs(judge, mutant.solution, "");
+  if (own.shapes.empty()) return false;
   const std::string key = fmt::format("trap:{}:{}", mutant.kernel, mutant.ordinal);
   const Answer answer = ask(judge, job(mutant.solution, {{kVariable, key}}, own.shapes));
   const std::lock_guard lock(mutex_);

@@ -50,6 +50,7 @@ class MutantTrials {
   struct Own {
     std::vector<CaseInput> shapes;  // that it is right in, the cheapest first
     Outputs outputs;                // of cases and shapes
+    bool is_known = false;          // both were found
   };
   struct Solution {
     std::vector<CaseInput> cases;  // the cheapest first

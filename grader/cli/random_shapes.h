@@ -11,8 +11,8 @@ namespace warpgrade {
 
 // `count` of them, fewer where the lab's cases have no numbers to change. Each is a correctness case whose
 // whole numbers are drawn between the least and the greatest that any case has, and is rarely larger than
-// most correctness cases; a case with draws of its own gets none larger than its own. `cases`: those that this machine can
-// judge, whose datasets are used.
+// most correctness cases; a case with draws of its own gets none larger than its own. `cases`: those that
+// this machine can judge, whose datasets are used.
 std::vector<CaseInput> random_shapes(const Lab& lab, const std::vector<CaseInput>& cases, std::uint64_t seed,
                                      std::size_t count);
 

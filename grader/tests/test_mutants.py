@@ -49,8 +49,8 @@ def project(tmp_path: Path) -> Project:
     return Project(root)
 
 
-def mutants(project: Project, *more: str, code: int = 0) -> dict[str, Any]:
-    command = ["labs", "mutants", "dot", "--solution", "naive", "--all", "--shapes", "15", "--json"]
+def mutants(project: Project, *more: str, shapes: int = 15, code: int = 0) -> dict[str, Any]:
+    command = ["labs", "mutants", "dot", "--solution", "naive", "--all", "--shapes", str(shapes), "--json"]
     said = project.warpgrade(*command, *more, code=code)
     report: dict[str, Any] = json.loads(said[said.index("{") : said.rindex("}") + 1])
     return report
@@ -77,24 +77,24 @@ def reasons_for(survivors: list[dict[str, Any]]) -> str:
 
 def test_a_sum_that_forgets_its_terms_survives_until_a_case_has_two_a_thread(project: Project) -> None:
     lab = lab_of(project, FEW_TERMS)
-    few = mutants(project)
+    few = mutants(project, shapes=8)
     assert few["listed"] == few["tried"] > 30
     assert few["not_judged"] == []
     assert few["refused"] > few["listed"] / 4
     assert lost_sums(few)
     assert all(sorted(one["passed"]) == ["one", "warp"] for one in few["survivors"])
     (lab / "lab.yaml").write_text(LAB, encoding="utf-8")
-    many = mutants(project)
+    many = mutants(project, shapes=8)
     assert lost_sums(many) == []
     assert many["refused"] > few["refused"]
 
 
 def test_a_survivor_needs_a_reason(project: Project) -> None:
     lab = lab_of(project, LAB)
-    survivors = mutants(project, "--check", code=1)["survivors"]
+    survivors = mutants(project, "--check", shapes=0, code=1)["survivors"]
     file = lab / "survivors.yaml"
     file.write_text(reasons_for(survivors), encoding="utf-8")
-    report = mutants(project, "--check")
+    report = mutants(project, "--check", shapes=0)
     assert report["survivors"] == []
     assert len(report["explained"]) == len(survivors)
     file.write_text("survivors:\n  - {solution: naive, lines: 3}\n", encoding="utf-8")
@@ -103,7 +103,7 @@ def test_a_survivor_needs_a_reason(project: Project) -> None:
 
 def test_a_survivor_that_is_wrong_in_a_random_shape_needs_a_case_and_no_reason(project: Project) -> None:
     lab = lab_of(project, LAB, MIDDLE)
-    report = mutants(project)
+    report = mutants(project, "--most", "80")
     wrong = [one for one in report["survivors"] if one["wrong"]]
     assert {one["line"] for one in wrong} >= {MIDDLE_LINE}
     assert all(one["shows_in"].startswith("random shape n: ") for one in wrong)
@@ -116,12 +116,13 @@ def test_a_survivor_that_is_wrong_in_a_random_shape_needs_a_case_and_no_reason(p
     assert {one["mutant"] for one in again["survivors"]} == {one["mutant"] for one in wrong}
     middle = LAB.replace("  - {id: odd", "  - {id: few, n: [16, 17], why: few terms}\n  - {id: odd")
     (lab / "lab.yaml").write_text(middle, encoding="utf-8")
-    assert [one for one in mutants(project)["survivors"] if one["wrong"]] == []
+    again = mutants(project, "--again", str(keep))
+    assert [one for one in again["survivors"] if one["line"] == MIDDLE_LINE and one["wrong"]] == []
 
 
 def test_a_mutant_that_changes_no_bit_anywhere_needs_no_reason(project: Project) -> None:
     lab_of(project, LAB, IDLE)
-    report = mutants(project)
+    report = mutants(project, shapes=8)
     idle = [(one["line"], one["operator"]) for one in report["unchanged"]]
     assert (IDLE_LINE, "boundary") in idle
     assert (IDLE_LINE, "boundary") not in [(one["line"], one["operator"]) for one in report["survivors"]]
@@ -140,7 +141,7 @@ def test_verify_tries_the_mutants_of_the_solutions_that_have_reasons(project: Pr
     lab = lab_of(project, LAB)
     # As `labs verify` draws: other inputs let other mutants through.
     seed = int(hashlib.sha256(b"dot").hexdigest()[:15], 16)
-    survivors = mutants(project, "--seed", str(seed))["survivors"]
+    survivors = mutants(project, "--seed", str(seed), shapes=40)["survivors"]
     verify = ["labs", "verify", "dot", "--backend", "emulator", "--honest-runs", "0"]
     file = lab / "survivors.yaml"
     file.write_text("solutions: [naive]\n" + reasons_for(survivors), encoding="utf-8")

@@ -230,7 +230,7 @@ class CaseJudge {
   int repetitions_ = 0, seeds_ = 0;
   std::vector<std::string> outputs_noted_;  // hashes, of checked runs
   int right_runs_ = 0;                      // checked ones
-  std::set<int> right_kinds_;  // of inputs, of checked runs that were right
+  std::set<int> right_kinds_;               // of inputs, of checked runs that were right
 };
 
 }  // namespace warpgrade

@@ -276,7 +276,8 @@ Rewritten swap_strides(const In& in) {
   return changed.text() + ";";
 }
 
-// A product of two indices in 64 bits, of which 32 are left. Sums are left alone: they have addresses in them.
+// A product of two indices in 64 bits, of which 32 are left. Sums are left alone: they have addresses
+// in them.
 Rewritten cut_offset(const In& in) {
   const bool wide = in.is("mul") && in.has("wide") && is_one_of(in.type(), {"s32", "u32"});
   const bool whole = is_one_of(in.parts[0], {"mul", "shl"}) && bytes_of(in.type()) == 8 && !in.has("hi") &&

@@ -1,5 +1,5 @@
-// Takes a word modulo the next power of two and folds what is beyond the degree back to the row's begin: its first
-// neighbours are twice as likely.
+// Takes a word modulo the next power of two and folds what is beyond the degree back to the row's begin: its
+// first neighbours are twice as likely.
 #include "warpgrade/philox.h"
 #include "warpgrade/sampling.h"
 
