@@ -3,9 +3,10 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "cli/mutant_trials.h"
+#include "cli/mutant.h"
 
 namespace warpgrade {
 
@@ -17,12 +18,19 @@ struct HarmlessMutant {
   bool is(const Mutant& mutant) const;
 };
 
-// None where there is no such file. Throws UsageError with file and line.
-std::vector<HarmlessMutant> read_harmless_mutants(const std::filesystem::path& file);
+struct Survivors {
+  // Those whose mutants an author has gone through; {""}, all, where the file names none. `labs verify`
+  // tries them alone.
+  std::vector<std::string> solutions = {""};
+  std::vector<HarmlessMutant> harmless;
+};
 
-// `solutions:` of that file: those whose mutants an author has gone through; {""}, all, where it names none.
-// `labs verify` tries them alone. Throws UsageError with file and line.
-std::vector<std::string> solutions_with_reasons(const std::filesystem::path& file);
+// The staff's solutions of a lab, each with its folder, in the ladder's order: naive, step-1-tiles, ...
+std::vector<std::pair<std::string, std::filesystem::path>> solutions_of(const std::string& lab);
+
+std::filesystem::path survivors_file(const std::string& lab);
+// Nothing in it where the lab has no such file. Throws UsageError with file and line.
+Survivors read_survivors(const std::string& lab);
 
 // The reason, or nullptr.
 const std::string* reason_of(const std::vector<HarmlessMutant>& harmless, const Mutant& mutant);

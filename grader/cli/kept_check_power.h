@@ -12,8 +12,8 @@ namespace warpgrade {
 
 class KeptCheckPower {
  public:
-  // Reads what is kept. Nothing is, where lab.yaml (but for its comments) or the oracle has changed since.
-  // Throws UsageError where the file is damaged.
+  // Reads what is kept. Nothing is, where lab.yaml (but for comments and correctness cases) or the oracle has
+  // changed since. Throws UsageError where the file is damaged.
   explicit KeptCheckPower(const declaration::LabDeclaration& lab);
 
   std::optional<declared::CasePower> find(const std::string& case_id) const;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 
 namespace warpgrade {
@@ -34,6 +35,11 @@ struct MutantsOptions {
   std::optional<double>
       limit_s;  // no mutant is begun behind this; none: five minutes, or no limit with `all`
   bool all = false;
+  std::optional<std::size_t> most;  // mutants; none: as many as the time allows
+  std::string again;                // a report of `--json`: only the mutants that no case refused there
+  std::set<std::string> only;       // "naive no_barrier:_Z3sumPf:12"; empty: all
+  std::size_t shapes = 200;         // random ones, in which a survivor may show
+  bool trust_reasons = false;       // of survivors.yaml: such mutants are not tried in random shapes
   bool json = false;
   bool check = false;  // a survivor that survivors.yaml does not know makes the exit code 1
   bool allow_unsandboxed = false;

@@ -56,6 +56,7 @@ class Verification {
       : options_(options), lab_(std::move(lab)), reference_(project_root() / "reference" / lab_.name) {}
 
   int run() {
+    survivors_ = read_survivors(lab_.name);  // a mistake in it is told before minutes have gone
     check_pages();
     if (check_checks()) {  // else nothing can be judged
       check_second_truth();
@@ -455,15 +456,17 @@ class Verification {
           fmt::format("mutants: there is no survivors.yaml; `warpgrade labs mutants {}` tells what the cases "
                       "do not see",
                       lab_.name));
-    const std::vector<std::string> solutions = solutions_with_reasons(file);
+    const std::vector<std::string>& solutions = survivors_.solutions;
     for (const std::string& solution : solutions) {
       MutantsOptions options;
       options.lab = lab_.name;
       options.solution = solution;
       options.seed = seed();
+      options.shapes = 40;
+      options.trust_reasons = true;
       options.limit_s = kLimitS / static_cast<double>(solutions.size());
       options.allow_unsandboxed = options_.allow_unsandboxed;
-      const MutantSample sample = sample_mutants(options, progress_);
+      const MutantSample sample = sample_mutants(options, survivors_.harmless, progress_);
       report_check(sample.survivors.empty(),
                    fmt::format("no mutant of {} survives without a reason; {}",
                                solution.empty() ? "the solutions" : solution, sample.score),
@@ -490,6 +493,7 @@ class Verification {
   const VerifyOptions& options_;
   LabDeclaration lab_;
   fs::path reference_;
+  Survivors survivors_;
   VerifyProgress progress_;
   std::map<std::string, double> seconds_of_naive_;  // by case, on the backend at hand
   int failed_ = 0;

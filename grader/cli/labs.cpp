@@ -79,6 +79,11 @@ void add_mutants_command(CLI::App& labs_command, int& code) {
       ->add_option("--time-limit", options->limit_s, "seconds behind which no mutant is begun; default: 300")
       ->check(CLI::NonNegativeNumber);
   command->add_flag("--all", options->all, "every mutant, however long it takes");
+  command->add_option("--most", options->most, "so many mutants of the sample and no more");
+  command->add_option("--again", options->again,
+                      "only the mutants that no case refused in this report of --json");
+  command->add_option("--shapes", options->shapes,
+                      "random shapes in which a survivor may change an output; default: 200");
   command->add_flag("--json", options->json, "print JSON");
   command->add_flag("--check", options->check,
                     "exit code 1 where a mutant survives that reference/LAB/survivors.yaml does not explain");

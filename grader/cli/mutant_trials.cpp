@@ -8,12 +8,14 @@
 #include <sstream>
 #include <thread>
 #include <tuple>
+#include <utility>
 
 #include "base/elapsed.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/process.h"
 #include "base/toolchain.h"
+#include "cli/random_shapes.h"
 #include "judge/judging/program_box.h"
 #include "judge/judging/verdict.h"
 #include "judge/labs/registry.h"
@@ -31,30 +33,21 @@ constexpr double kUsualLimitS = 300;
 // loop without an end costs no more.
 constexpr double kPatience = 5;
 
-// Each with its folder, in the ladder's order.
-std::vector<std::pair<std::string, fs::path>> solutions_of(const std::string& lab) {
-  const fs::path room = project_root() / "reference" / lab;
-  std::vector<std::pair<std::string, fs::path>> found;
-  std::vector<fs::path> steps;
-  if (fs::is_directory(room / "steps")) {
-    for (const auto& entry : fs::directory_iterator(room / "steps"))
-      if (entry.is_directory()) steps.push_back(entry.path());
-  }
-  std::sort(steps.begin(), steps.end());
-  if (fs::is_directory(room / "naive")) found.emplace_back("naive", room / "naive");
-  for (const fs::path& step : steps) found.emplace_back("step-" + step.filename().string(), step);
-  if (fs::is_directory(room / "optimized")) found.emplace_back("optimized", room / "optimized");
-  return found;
-}
-
 bool is_meant(const std::string& solution, const std::string& asked) {
   return asked.empty() || asked == solution || "step-" + asked == solution ||
          (asked == "step" && solution.starts_with("step-"));
 }
 
-// What orders threads: whether it is missed may show in another order of warps alone.
-bool orders_threads(const std::string& operation) {
-  return operation == "no_barrier" || operation == "no_fence" || operation == "no_wait";
+// Orders of a block's warps, the usual one first. What orders threads may be missed in another one alone.
+std::vector<std::string> schedules_for(const std::string& operation) {
+  if (operation == "no_barrier" || operation == "no_fence" || operation == "no_wait")
+    return {"", "reversed", "one_ahead"};
+  return {""};
+}
+
+// Random shapes are no larger than the cases.
+bool shows_in_small_shapes(const Mutant& mutant) {
+  return mutant.operation != "offset_32";
 }
 
 // Instructions with one key are reached together: those of a block, but for their guards.
@@ -62,6 +55,10 @@ std::string reach_key(const Mutant& mutant) {
   const bool guarded = mutant.instruction.starts_with("@");
   return fmt::format("{}:{}:{}:{}", mutant.solution_id, mutant.kernel, guarded ? "guarded" : "block",
                      guarded ? mutant.ordinal : mutant.block);
+}
+
+std::string name_of(const Mutant& mutant) {
+  return mutant.solution_id + " " + mutant.key;
 }
 
 Mutant mutant_of(const json& listed, std::size_t solution, const std::string& id) {
@@ -83,14 +80,22 @@ Mutant mutant_of(const json& listed, std::size_t solution, const std::string& id
 
 }  // namespace
 
-MutantTrials::MutantTrials(const MutantsOptions& options, VerifyProgress& progress)
-    : options_(options), progress_(progress), scratch_("warpgrade-mutants"), quiet_(true) {}
+MutantTrials::MutantTrials(const MutantsOptions& options, const std::vector<HarmlessMutant>& harmless,
+                           VerifyProgress& progress)
+    : options_(options),
+      progress_(progress),
+      scratch_("warpgrade-mutants"),
+      quiet_(true),
+      harmless_(harmless) {}
 
 void MutantTrials::run() {
   copy_solutions();
   run_.emplace(grade_options(), quiet_);
   judging_.emplace(*run_, quiet_);
-  solutions_.assign(run_->submissions().size(), {});
+  const auto begin = std::chrono::steady_clock::now();
+  solutions_.resize(run_->submissions().size());
+  // Some more than are wanted: those that take longest are left out.
+  shapes_ = random_shapes(run_->lab(), run_->cases(), options_.seed, options_.shapes + options_.shapes / 5);
   compile();
   {
     const VerifyProgress::Step step(progress_, "solutions as they are");
@@ -118,6 +123,7 @@ void MutantTrials::run() {
         }
       });
   }
+  wall_s_ = seconds_since(begin);
   if (failure) std::rethrow_exception(failure);
 }
 
@@ -168,14 +174,19 @@ void MutantTrials::compile() {
   }
 }
 
-JudgeJob MutantTrials::job(std::size_t solution,
-                           const std::map<std::string, std::string>& environment) const {
-  Judging::Share share;
+JudgeJob MutantTrials::job(std::size_t solution, const Environment& environment) const {
   const std::vector<CaseInput>& known = solutions_[solution].cases;
-  JudgeJob job = judging_->job_for(solution, known.empty() ? run_->cases() : known, share);
+  return job(solution, environment, known.empty() ? run_->cases() : known);
+}
+
+JudgeJob MutantTrials::job(std::size_t solution, const Environment& environment,
+                           std::vector<CaseInput> cases) const {
+  const Judging::Share share;
+  JudgeJob job = judging_->job_for(solution, std::move(cases), share);
   job.context.run_seed = Sha256().part(std::to_string(options_.seed)).hex();
   job.context.seed = Sha256().part(job.context.run_seed).part(run_->submissions()[solution].id).hex();
   job.context.first_refusal_ends = true;
+  job.context.note_outputs = true;
   for (const auto& [name, value] : environment) job.context.submission.environment[name] = value;
   return job;
 }
@@ -185,6 +196,7 @@ MutantTrials::Answer MutantTrials::ask(JudgeServer& judge, JudgeJob job) const {
   JudgeEvents events;
   events.on_record = [&](const std::string& id, const json& record) {
     answer.wall_s[id] = record.at("wall_s");
+    answer.outputs[id] = record.value("outputs_noted", std::vector<std::string>());
     const std::string verdict = record.at("outcome").at("verdict");
     if (verdict == verdicts::kAccepted) return answer.passed.push_back(id);
     const json& outcome = record.at("outcome");
@@ -214,6 +226,70 @@ void MutantTrials::judge_unchanged(std::size_t solution, JudgeServer& judge) {
   std::stable_sort(own.cases.begin(), own.cases.end(),
                    [&](const CaseInput& x, const CaseInput& y) { return wall_s(x) < wall_s(y); });
   own.slowest_s = wall_s(own.cases.back());
+  own.own[""].outputs = answer.outputs;
+}
+
+// In cases and random shapes, the quickest ones. A shape that the solution is not right in says nothing.
+const MutantTrials::Own& MutantTrials::own_outputs(JudgeServer& judge, std::size_t solution,
+                                                   const std::string& schedule) {
+  Solution& of = solutions_[solution];
+  const std::lock_guard lock(of.mutex);
+  Own& own = of.own[schedule];
+  if (std::exchange(own.is_known, true)) return own;
+  Environment environment;
+  if (!schedule.empty()) environment["WARPEMU_SCHEDULE"] = schedule;
+  if (own.outputs.empty()) own.outputs = ask(judge, job(solution, environment)).outputs;
+  if (shapes_.empty()) return own;
+  JudgeJob each = job(solution, environment, shapes_);
+  each.context.first_refusal_ends = false;
+  const Answer answer = ask(judge, std::move(each));
+  for (const CaseInput& shape : shapes_) {
+    const std::string& id = shape.spec.id;
+    if (std::find(answer.passed.begin(), answer.passed.end(), id) == answer.passed.end()) continue;
+    own.outputs[id] = answer.outputs.at(id);
+    own.shapes.push_back(shape);
+  }
+  const auto wall_s = [&](const CaseInput& shape) { return answer.wall_s.at(shape.spec.id); };
+  std::stable_sort(own.shapes.begin(), own.shapes.end(),
+                   [&](const CaseInput& x, const CaseInput& y) { return wall_s(x) < wall_s(y); });
+  own.shapes.resize(std::min(own.shapes.size(), options_.shapes));
+  return own;
+}
+
+// Of a mutant that every case accepts: where a random shape refuses it, or where an output has other bits
+// than the solution's own.
+void MutantTrials::look_where_it_shows(JudgeServer& judge, Mutant& mutant, const std::string& schedule,
+                                       const Outputs& in_cases) {
+  constexpr std::size_t kAtOnce = 25;
+  const Own& own = own_outputs(judge, mutant.solution, schedule);
+  const Environment environment = environment_of(mutant, schedule);
+  const auto words_of = [&](const std::string& id) {
+    const auto found = std::find_if(own.shapes.begin(), own.shapes.end(),
+                                    [&](const CaseInput& shape) { return shape.spec.id == id; });
+    return found == own.shapes.end() ? "case " + id : "random shape " + shape_words(found->spec);
+  };
+  const auto compare = [&](const Outputs& outputs) {
+    for (const auto& [id, of_runs] : outputs) {
+      const auto found = own.outputs.find(id);
+      if (mutant.shows_in.empty() && found != own.outputs.end() && found->second != of_runs)
+        mutant.shows_in = words_of(id) + ": other bits, accepted";
+    }
+  };
+  compare(in_cases);
+  if (!shows_in_small_shapes(mutant)) return;
+  for (std::size_t begin = 0; begin < own.shapes.size(); begin += kAtOnce) {
+    throw_if_interrupted();
+    const auto end = std::min(own.shapes.size(), begin + kAtOnce);
+    const Answer answer = ask(judge, job(mutant.solution, environment,
+                                         {own.shapes.begin() + static_cast<std::ptrdiff_t>(begin),
+                                          own.shapes.begin() + static_cast<std::ptrdiff_t>(end)}));
+    if (answer.refused) {
+      mutant.is_wrong = true;
+      mutant.shows_in = fmt::format("{}: {}", words_of(answer.by), answer.verdict);
+      return;
+    }
+    compare(answer.outputs);
+  }
 }
 
 // The emulator lists the mutants when the program ends, which it does at once: nobody tells it what to do.
@@ -245,9 +321,11 @@ void MutantTrials::list(std::size_t solution) {
 }
 
 std::vector<std::size_t> MutantTrials::order() const {
-  std::vector<std::size_t> order(mutants_.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < mutants_.size(); ++i)
+    if (options_.only.empty() || options_.only.contains(name_of(mutants_[i]))) order.push_back(i);
   std::shuffle(order.begin(), order.end(), std::mt19937_64(options_.seed));
+  if (options_.most) order.resize(std::min(order.size(), *options_.most));
   return order;
 }
 
@@ -264,33 +342,55 @@ void MutantTrials::work(const std::vector<std::size_t>& order, std::atomic<std::
 }
 
 void MutantTrials::judge_mutant(JudgeServer& judge, Mutant& mutant) {
-  if (known_to_be_reached(mutant).value_or(true))
-    judge_reached(judge, mutant);
-  else
-    mutant.fate = Mutant::Fate::kUnreached;
+  std::map<std::string, Outputs> outputs;  // by the order of warps
+  if (known_to_be_reached(mutant).value_or(true)) outputs = judge_in_cases(judge, mutant);
+  if (mutant.fate == Mutant::Fate::kUntried) classify(judge, mutant, outputs);
   const std::lock_guard lock(mutex_);
   ++tried_;
   if (mutant.fate == Mutant::Fate::kSurvived) ++survived_;
 }
 
-// As far as anybody knows, it is reached.
-void MutantTrials::judge_reached(JudgeServer& judge, Mutant& mutant) {
+MutantTrials::Environment MutantTrials::environment_of(const Mutant& mutant,
+                                                       const std::string& schedule) const {
   const double patience_s = 1 + kPatience * solutions_[mutant.solution].slowest_s;
-  std::map<std::string, std::string> environment{
-      {kVariable, mutant.key}, {"WARPEMU_LAUNCH_TIMEOUT_S", fmt::format("{:.2f}", patience_s)}};
-  Answer answer = ask(judge, job(mutant.solution, environment));
-  mutant.passed = answer.passed;
-  for (const char* schedule : {"reversed", "one_ahead"}) {
-    if (answer.refused || answer.faulted || !orders_threads(mutant.operation)) break;
-    environment["WARPEMU_SCHEDULE"] = schedule;
-    answer = ask(judge, job(mutant.solution, environment));
+  Environment environment{{kVariable, mutant.key},
+                          {"WARPEMU_LAUNCH_TIMEOUT_S", fmt::format("{:.2f}", patience_s)}};
+  if (!schedule.empty()) environment["WARPEMU_SCHEDULE"] = schedule;
+  return environment;
+}
+
+// Until a case refuses it.
+std::map<std::string, MutantTrials::Outputs> MutantTrials::judge_in_cases(JudgeServer& judge,
+                                                                          Mutant& mutant) {
+  std::map<std::string, Outputs> outputs;
+  for (const std::string& schedule : schedules_for(mutant.operation)) {
+    Answer answer = ask(judge, job(mutant.solution, environment_of(mutant, schedule)));
+    if (answer.refused || answer.faulted) {
+      mutant.fate = answer.faulted ? Mutant::Fate::kNotJudged : Mutant::Fate::kRefused;
+      mutant.refused_by = answer.by;
+      mutant.verdict = answer.verdict;
+      return {};
+    }
+    mutant.passed = answer.passed;
+    outputs[schedule] = std::move(answer.outputs);
   }
-  mutant.refused_by = answer.by;
-  mutant.verdict = answer.verdict;
-  mutant.fate = answer.faulted              ? Mutant::Fate::kNotJudged
-                : answer.refused            ? Mutant::Fate::kRefused
-                : is_reached(judge, mutant) ? Mutant::Fate::kSurvived
-                                            : Mutant::Fate::kUnreached;
+  return outputs;
+}
+
+// Of one that every case accepts.
+void MutantTrials::classify(JudgeServer& judge, Mutant& mutant,
+                            const std::map<std::string, Outputs>& outputs) {
+  mutant.fate = Mutant::Fate::kSurvived;
+  if (options_.trust_reasons && reason_of(harmless_, mutant) != nullptr) return;
+  const bool reached = !outputs.empty() && is_reached(judge, mutant);
+  if (reached || (shows_in_small_shapes(mutant) && is_reached_in_shapes(judge, mutant))) {
+    for (const std::string& schedule : schedules_for(mutant.operation)) {
+      const auto in_cases = outputs.find(schedule);
+      look_where_it_shows(judge, mutant, schedule, in_cases == outputs.end() ? Outputs() : in_cases->second);
+      if (mutant.is_wrong) return;
+    }
+  }
+  if (mutant.shows_in.empty()) mutant.fate = reached ? Mutant::Fate::kUnchanged : Mutant::Fate::kUnreached;
 }
 
 // By what was found of its block so far.
@@ -307,6 +407,20 @@ bool MutantTrials::is_reached(JudgeServer& judge, const Mutant& mutant) {
   const Answer answer = ask(judge, job(mutant.solution, {{kVariable, key}}));
   const std::lock_guard lock(mutex_);
   return reached_[reach_key(mutant)] = answer.refused || answer.faulted;
+}
+
+bool MutantTrials::is_reached_in_shapes(JudgeServer& judge, const Mutant& mutant) {
+  const std::string place = "shapes:" + reach_key(mutant);
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = reached_.find(place); found != reached_.end()) return found->second;
+  }
+  const Own& own = own_outputs(judge, mutant.solution, "");
+  if (own.shapes.empty()) return false;
+  const std::string key = fmt::format("trap:{}:{}", mutant.kernel, mutant.ordinal);
+  const Answer answer = ask(judge, job(mutant.solution, {{kVariable, key}}, own.shapes));
+  const std::lock_guard lock(mutex_);
+  return reached_[place] = answer.refused || answer.faulted;
 }
 
 void MutantTrials::tell() {

@@ -28,9 +28,13 @@ Doubles = NDArray[np.float64]
 
 
 def declared(lab: str) -> dict[str, Any]:
-    """The lab's declaration."""
+    """The lab's declaration, with a case for each number of a list."""
     read: dict[str, Any] = yaml.safe_load((REFERENCE / lab / "lab.yaml").read_text(encoding="utf-8"))
-    return read
+    cases = []
+    for case in read["cases"]:
+        key = next((key for key in read["parameters"] if isinstance(case[key], list)), None)
+        cases += [case] if key is None else [case | {"id": f"{case['id']}-{n}", key: n} for n in case[key]]
+    return read | {"cases": cases}
 
 
 def oracle_of(lab: str) -> ModuleType:

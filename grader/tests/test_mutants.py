@@ -20,6 +20,16 @@ RARE = KERNEL.replace(
     "  if (threadIdx.x == 0)",
     "  if (n > 100000)\n    for (int i = 0; i < n; ++i) sum -= y[i];\n  if (threadIdx.x == 0)",
 )
+# Right as well; neither 1 nor 1,000 terms get there.
+MIDDLE = KERNEL.replace(
+    "  if (threadIdx.x == 0)",
+    "  if (n > 10 && n < 900) {\n    sum = 0;\n    for (int i = 0; i < n; ++i) sum += x[i] * y[i];\n  }\n"
+    "  if (threadIdx.x == 0)",
+)
+MIDDLE_LINE = next(k for k, line in enumerate(MIDDLE.splitlines(), 1) if "i = 0; i < n" in line)
+# No block has so many threads, whatever the comparison's boundary is.
+IDLE = KERNEL.replace("  if (threadIdx.x == 0)", "  if (threadIdx.x > 5000) sum += 1;\n  if (threadIdx.x == 0)")
+IDLE_LINE = next(k for k, line in enumerate(IDLE.splitlines(), 1) if "5000" in line)
 RARE_LINE = next(k for k, line in enumerate(RARE.splitlines(), 1) if "sum -= y[i]" in line)
 
 
@@ -39,8 +49,9 @@ def project(tmp_path: Path) -> Project:
     return Project(root)
 
 
-def mutants(project: Project, *more: str, code: int = 0) -> dict[str, Any]:
-    said = project.warpgrade("labs", "mutants", "dot", "--solution", "naive", "--all", "--json", *more, code=code)
+def mutants(project: Project, *more: str, shapes: int = 15, code: int = 0) -> dict[str, Any]:
+    command = ["labs", "mutants", "dot", "--solution", "naive", "--all", "--shapes", str(shapes), "--json"]
+    said = project.warpgrade(*command, *more, code=code)
     report: dict[str, Any] = json.loads(said[said.index("{") : said.rindex("}") + 1])
     return report
 
@@ -54,50 +65,86 @@ def lost_sums(report: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
+def reasons_for(survivors: list[dict[str, Any]]) -> str:
+    """A survivors.yaml with a line each."""
+    lines = [
+        f"  - {{solution: naive, file: {s['file']}, line: {s['line']}, operator: {s['operator']},"
+        f" ordinal: {s['ordinal']}, reason: tried}}\n"
+        for s in survivors
+    ]
+    return "survivors:\n" + "".join(lines)
+
+
 def test_a_sum_that_forgets_its_terms_survives_until_a_case_has_two_a_thread(project: Project) -> None:
     lab = lab_of(project, FEW_TERMS)
-    few = mutants(project)
+    few = mutants(project, shapes=8)
     assert few["listed"] == few["tried"] > 30
     assert few["not_judged"] == []
     assert few["refused"] > few["listed"] / 4
     assert lost_sums(few)
     assert all(sorted(one["passed"]) == ["one", "warp"] for one in few["survivors"])
     (lab / "lab.yaml").write_text(LAB, encoding="utf-8")
-    many = mutants(project)
+    many = mutants(project, shapes=8)
     assert lost_sums(many) == []
     assert many["refused"] > few["refused"]
 
 
 def test_a_survivor_needs_a_reason(project: Project) -> None:
     lab = lab_of(project, LAB)
-    survivors = mutants(project, "--check", code=1)["survivors"]
-    lines = [
-        f"  - {{solution: naive, file: {s['file']}, line: {s['line']}, operator: {s['operator']},"
-        f" ordinal: {s['ordinal']}, reason: tried}}"
-        for s in survivors
-    ]
+    survivors = mutants(project, "--check", shapes=0, code=1)["survivors"]
     file = lab / "survivors.yaml"
-    file.write_text("survivors:\n" + "\n".join(lines) + "\n", encoding="utf-8")
-    report = mutants(project, "--check")
+    file.write_text(reasons_for(survivors), encoding="utf-8")
+    report = mutants(project, "--check", shapes=0)
     assert report["survivors"] == []
     assert len(report["explained"]) == len(survivors)
     file.write_text("survivors:\n  - {solution: naive, lines: 3}\n", encoding="utf-8")
     assert "survivors.yaml:2" in project.warpgrade("labs", "mutants", "dot", "--time-limit", "0", code=1)
 
 
+def test_a_survivor_that_is_wrong_in_a_random_shape_needs_a_case_and_no_reason(project: Project) -> None:
+    lab = lab_of(project, LAB, MIDDLE)
+    report = mutants(project, "--most", "80")
+    wrong = [one for one in report["survivors"] if one["wrong"]]
+    assert {one["line"] for one in wrong} >= {MIDDLE_LINE}
+    assert all(one["shows_in"].startswith("random shape n: ") for one in wrong)
+    (lab / "survivors.yaml").write_text(reasons_for(report["survivors"]), encoding="utf-8")
+    keep = project.root / "report.json"
+    keep.write_text(json.dumps(report), encoding="utf-8")
+    again = mutants(project, "--again", str(keep), "--check", code=1)
+    assert again["tried"] == report["tried"] - report["refused"]
+    assert again["explained"]
+    assert {one["mutant"] for one in again["survivors"]} == {one["mutant"] for one in wrong}
+    middle = LAB.replace("  - {id: odd", "  - {id: few, n: [16, 17], why: few terms}\n  - {id: odd")
+    (lab / "lab.yaml").write_text(middle, encoding="utf-8")
+    again = mutants(project, "--again", str(keep))
+    assert [one for one in again["survivors"] if one["line"] == MIDDLE_LINE and one["wrong"]] == []
+
+
+def test_a_mutant_that_changes_no_bit_anywhere_needs_no_reason(project: Project) -> None:
+    lab_of(project, LAB, IDLE)
+    report = mutants(project, shapes=8)
+    idle = [(one["line"], one["operator"]) for one in report["unchanged"]]
+    assert (IDLE_LINE, "boundary") in idle
+    assert (IDLE_LINE, "boundary") not in [(one["line"], one["operator"]) for one in report["survivors"]]
+
+
+def test_a_solution_that_is_not_there_is_told_at_once_with_its_line(project: Project) -> None:
+    lab = lab_of(project, LAB)
+    (lab / "survivors.yaml").write_text("# what is known\nsolutions: [nave]\nsurvivors: []\n", encoding="utf-8")
+    for command in (["verify", "dot", "--backend", "emulator"], ["mutants", "dot"]):
+        said = project.warpgrade("labs", *command, code=1)
+        assert "survivors.yaml:2: solutions[0]: " in said and "did you mean naive?" in said
+        assert "compiling" not in said and "oracle" not in said
+
+
 def test_verify_tries_the_mutants_of_the_solutions_that_have_reasons(project: Project) -> None:
     lab = lab_of(project, LAB)
     # As `labs verify` draws: other inputs let other mutants through.
     seed = int(hashlib.sha256(b"dot").hexdigest()[:15], 16)
-    survivors = mutants(project, "--seed", str(seed))["survivors"]
-    lines = [
-        f"  - {{solution: naive, file: {s['file']}, line: {s['line']}, operator: {s['operator']},"
-        f" ordinal: {s['ordinal']}, reason: tried}}\n"
-        for s in survivors
-    ]
+    survivors = mutants(project, "--seed", str(seed), shapes=40)["survivors"]
     verify = ["labs", "verify", "dot", "--backend", "emulator", "--honest-runs", "0"]
     file = lab / "survivors.yaml"
-    file.write_text("solutions: [naive]\nsurvivors:\n" + "".join(lines), encoding="utf-8")
+    file.write_text("solutions: [naive]\n" + reasons_for(survivors), encoding="utf-8")
     said = project.warpgrade(*verify, code=3)  # the lab's page and its stub are not made for it
     assert "ok    no mutant of naive survives without a reason; dot: " in said
     assert "--    mutants of other solutions than naive: survivors.yaml has no reasons for them yet" in said

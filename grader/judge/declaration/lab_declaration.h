@@ -143,6 +143,9 @@ struct LabDeclaration {
 // One item of a list of cases, of the lab's file or of a policy, which adds cases of its own. Throws
 // UsageError naming file, line, key and what was expected.
 CaseDeclaration read_case(const YamlPlace& place, const LabDeclaration& lab);
+// The same of an item in which one parameter may be a list, as in `n: [3, 7]`: a case each, `id`-3
+// and `id`-7.
+std::vector<CaseDeclaration> read_case_item(const YamlPlace& place, const LabDeclaration& lab);
 
 // Throws UsageError naming file, line, key and what was expected. `text` is the file's.
 LabDeclaration parse_lab(const std::string& text, const std::filesystem::path& file);

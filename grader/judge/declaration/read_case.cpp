@@ -108,6 +108,23 @@ void check_work(const YamlPlace& place, const LabDeclaration& lab, const CaseDec
 
 }  // namespace
 
+std::vector<CaseDeclaration> read_case_item(const YamlPlace& place, const LabDeclaration& lab) {
+  for (const NumberDeclaration& parameter : lab.parameters) {
+    const YamlPlace list = place[parameter.name];
+    if (!list.is_list()) continue;
+    std::vector<CaseDeclaration> cases;
+    for (const YamlPlace& number : list.items("a list of numbers")) {
+      YAML::Node one = YAML::Clone(place.node());
+      one["id"] = fmt::format("{}-{}", place["id"].text(), number.text());
+      one[parameter.name] = number.text();
+      cases.push_back(read_case({one, place.file(), place.key(), place.line()}, lab));
+    }
+    if (cases.empty()) list.fail("a list of numbers, a case each");
+    return cases;
+  }
+  return {read_case(place, lab)};
+}
+
 CaseDeclaration read_case(const YamlPlace& place, const LabDeclaration& lab) {
   std::set<std::string> keys = kCaseWords;
   keys.insert({"dataset", "draw", "graph"});

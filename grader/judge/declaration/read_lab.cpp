@@ -426,9 +426,11 @@ class Reader {
       if (place["kind"].text_or("") == "speed" && !lab_.work.bytes)
         root_["work"]["bytes"].fail(
             "the bytes that no program can do without moving, since there are speed cases");
-      lab_.cases.push_back(read_case(place, lab_));
-      datasets.insert(lab_.cases.back().dataset);
-      if (!ids.insert(lab_.cases.back().id).second) place["id"].refuse("another case has this id");
+      for (CaseDeclaration& c : read_case_item(place, lab_)) {
+        datasets.insert(c.dataset);
+        if (!ids.insert(c.id).second) place["id"].refuse("another case has this id");
+        lab_.cases.push_back(std::move(c));
+      }
     }
     if (lab_.cases.empty()) cases.fail("at least one case");
     if (!lab_.ladder.empty() && !datasets.contains(lab_.ladder))

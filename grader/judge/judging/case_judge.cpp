@@ -82,6 +82,7 @@ nlohmann::json CaseJudge::judge() {
   if (max_rms_over_limit_ > 0) record["verification"]["max_rms_over_limit"] = max_rms_over_limit_;
   describe_verification(record["verification"]);
   if (!order_.plans.empty()) record["verification"]["order"] = order_.text();
+  if (!outputs_noted_.empty()) record["outputs_noted"] = outputs_noted_;
   if (!mismatches_.is_null()) {
     record["mismatches"] = mismatches_;
     if (!pattern_.empty()) record["pattern"] = pattern_;
@@ -202,6 +203,13 @@ std::optional<Outcome> CaseJudge::checked_run() {
   return wrong;
 }
 
+// The bits that the program wrote, whatever the check thinks of them.
+void CaseJudge::note_outputs() {
+  Sha256 hash;
+  for (const SharedBuffer& buffer : buffers_->output_buffers()) hash.part(sha256_of_payload(buffer));
+  outputs_noted_.push_back(hash.hex());
+}
+
 std::string CaseJudge::text_of_right_runs() const {
   if (right_runs_ == 0) return "";
   const bool one = right_runs_ == 1;
@@ -257,6 +265,7 @@ std::optional<Outcome> CaseJudge::run_once(const Arguments& arguments) {
   buffers_->snapshot();
   ++repetitions_;
   if (!answer.ok()) return submission_->explain(answer, run_name());
+  if (context_.note_outputs && context_.backend == "emulator") note_outputs();
   if (submission_->turn() > 0) writers_.add(answer.reply.written);
   if (auto over = device_memory_.check(free_device_memory(), run_name())) return over;
   return integrity_fault(run_name());

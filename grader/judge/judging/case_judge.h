@@ -197,6 +197,7 @@ class CaseJudge {
   void describe_speed(nlohmann::json& record) const;
   void collect_reports(nlohmann::json& record, Outcome& outcome);
   void add_notes(nlohmann::json& record, Outcome& outcome);
+  void note_outputs();
   void add_output(Outcome& outcome);
   void add_help(Outcome& outcome);
   void take_turn();
@@ -227,8 +228,9 @@ class CaseJudge {
   std::optional<double> plan_ms_;                   // of the last plan; of none that failed
   std::optional<std::uint64_t> plan_device_bytes_;  // that it holds; an executor counts them
   int repetitions_ = 0, seeds_ = 0;
-  int right_runs_ = 0;         // checked ones
-  std::set<int> right_kinds_;  // of inputs, of checked runs that were right
+  std::vector<std::string> outputs_noted_;  // hashes, of checked runs
+  int right_runs_ = 0;                      // checked ones
+  std::set<int> right_kinds_;               // of inputs, of checked runs that were right
 };
 
 }  // namespace warpgrade

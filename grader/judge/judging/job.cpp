@@ -102,6 +102,7 @@ json JudgeJob::to_json() const {
           {"baseline_budget_s", context.baseline_budget_s ? json(*context.baseline_budget_s) : json()},
           {"measure_speed", context.measure_speed},
           {"first_refusal_ends", context.first_refusal_ends},
+          {"note_outputs", context.note_outputs},
           {"gpu_lease", context.gpu_lease},
           {"alone", context.alone},
           {"cases", case_list}};
@@ -129,6 +130,7 @@ JudgeJob JudgeJob::from_json(const json& j) {
     job.context.baseline_budget_s = budget.get<double>();
   job.context.measure_speed = j.at("measure_speed");
   job.context.first_refusal_ends = j.at("first_refusal_ends");
+  job.context.note_outputs = j.at("note_outputs");
   job.context.gpu_lease = j.at("gpu_lease");
   job.context.alone = j.at("alone");
   for (const json& c : j.at("cases")) job.cases.push_back(case_from_json(c));

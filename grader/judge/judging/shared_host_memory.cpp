@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "judge/measure/random.h"
 
 namespace warpgrade {
@@ -27,6 +28,15 @@ FileDescriptor sealed_memory(const std::string& name, std::size_t bytes) {
   if (fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0)
     throw JudgeFault("cannot seal the memory of {}: {}", name, std::strerror(errno));
   return fd;
+}
+
+std::string sha256_of_payload(const SharedBuffer& buffer) {
+  void* memory = mmap(nullptr, buffer.mapped_bytes, PROT_READ, MAP_SHARED, buffer.fd, 0);
+  if (memory == MAP_FAILED) throw JudgeFault("cannot map {}: {}", buffer.name, std::strerror(errno));
+  Sha256 hash;
+  hash.raw({static_cast<const char*>(memory) + buffer.offset, buffer.bytes});
+  munmap(memory, buffer.mapped_bytes);
+  return hash.hex();
 }
 
 SharedHostMemory::SharedHostMemory(std::string name, std::size_t bytes, OthersMay others) {

@@ -14,6 +14,9 @@ namespace warpgrade {
 // A memfd of this size, for good. Throws JudgeFault when there is no memory.
 FileDescriptor sealed_memory(const std::string& name, std::size_t bytes);
 
+// Of a buffer on the host. Throws JudgeFault where it cannot be read.
+std::string sha256_of_payload(const SharedBuffer& buffer);
+
 enum class OthersMay { kRead, kWrite };
 
 class SharedHostMemory {

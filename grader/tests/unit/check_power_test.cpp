@@ -96,6 +96,11 @@ TEST(KeptCheckPower, HoldsUntilLabOrOracleChange) {
   ASSERT_TRUE(kept.has_value());
   EXPECT_EQ(kept->seeds, 4);
   EXPECT_EQ(kept->inputs.front().tried, 4);
+  write_text(sums.folder() / "lab.yaml", lab + "  - {id: small, n: 7, why: other}\n");
+  EXPECT_TRUE(KeptCheckPower(sums.declaration()).find("many").has_value());
+  write_text(sums.folder() / "lab.yaml", lab + "  - {id: more, n: 7, kind: speed}\n");
+  EXPECT_FALSE(KeptCheckPower(sums.declaration()).find("many").has_value());
+  write_text(sums.folder() / "lab.yaml", lab);
   write_text(sums.folder() / "oracle.py", oracle + "# other\n");
   EXPECT_FALSE(KeptCheckPower(sums.declaration()).find("many").has_value());
   write_text(sums.folder() / "check_power.json", "{");

@@ -233,6 +233,23 @@ TEST_F(LabFile, IsRead) {
   EXPECT_EQ(lab.arrays[0].draws[0].whole_high, 1000);
 }
 
+TEST_F(LabFile, HasACaseForEachNumberOfAList) {
+  std::string text = kLab;
+  const std::size_t at = text.find("n: 1,");
+  text.replace(at, 5, "n: [3, 700],");
+  const LabDeclaration lab = parse_lab(text, file_);
+  ASSERT_EQ(lab.cases.size(), 3u);
+  EXPECT_EQ(lab.cases[0].id, "one-3");
+  EXPECT_EQ(lab.cases[1].id, "one-700");
+  EXPECT_EQ(lab.cases[1].values.at("n").whole, 700);
+  EXPECT_EQ(lab.cases[1].why, lab.cases[0].why);
+  EXPECT_EQ(message_of("n: 1,", "n: [],"),
+            "lab.yaml:13: cases[0].n: expected a list of numbers, a case each, got a list");
+  EXPECT_EQ(message_of("n: 1,", "n: [4, 4],"), "lab.yaml:13: cases[0].id: another case has this id");
+  EXPECT_NE(message_of("n: 1,", "n: [4, many],").find("lab.yaml:13: cases[0].n: expected a whole number"),
+            std::string::npos);
+}
+
 TEST_F(LabFile, TellsWhatIsWrongWithFilesAndGraphs) {
   // An array of two int32, as numpy.save writes it.
   std::string header = "{'descr': '<i4', 'fortran_order': False, 'shape': (2,), }";

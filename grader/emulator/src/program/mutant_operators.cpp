@@ -133,6 +133,11 @@ constexpr Part kOne = {"one",
                        "mov.u32 %mutant_a, %ctaid.x; add.u32 %mutant_a, %mutant_a, 1; mov.u32 %mutant_b, "
                        "%nctaid.x; sub.u32 %mutant_a, %mutant_b, %mutant_a; mov.u32 %mutant_b, %tid.x; "
                        "or.b32 %mutant_a, %mutant_a, %mutant_b; setp.eq.u32 %mutant_here, %mutant_a, 0;"};
+// Another block for each size of the grid.
+constexpr Part kTile = {"tile",
+                        "mov.u32 %mutant_b, %nctaid.x; mul.lo.u32 %mutant_a, %mutant_b, 7919; rem.u32 "
+                        "%mutant_a, %mutant_a, 10007; rem.u32 %mutant_a, %mutant_a, %mutant_b; mov.u32 "
+                        "%mutant_b, %ctaid.x; setp.eq.u32 %mutant_here, %mutant_a, %mutant_b;"};
 constexpr Part kEighth = {"eighth",
                           "mov.u32 %mutant_a, %ctaid.x; shl.b32 %mutant_a, %mutant_a, 3; mov.u32 %mutant_b, "
                           "%nctaid.x; mul.lo.u32 %mutant_b, %mutant_b, 7; setp.ge.u32 %mutant_here, "
@@ -271,6 +276,18 @@ Rewritten swap_strides(const In& in) {
   return changed.text() + ";";
 }
 
+// A product of two indices in 64 bits, of which 32 are left. Sums are left alone: they have addresses
+// in them.
+Rewritten cut_offset(const In& in) {
+  const bool wide = in.is("mul") && in.has("wide") && is_one_of(in.type(), {"s32", "u32"});
+  const bool whole = is_one_of(in.parts[0], {"mul", "shl"}) && bytes_of(in.type()) == 8 && !in.has("hi") &&
+                     !is_one_of(in.type(), {"f64"});
+  if (!wide && !whole) return std::nullopt;
+  const std::string extend = is_one_of(in.type(), {"u32", "u64"}) ? "cvt.u64.u32 " : "cvt.s64.s32 ";
+  return "{ .reg .b32 %mutant_a; " + in.text() + "; " + in.guarded() + "cvt.u32.u64 %mutant_a, " +
+         in.operands[0] + "; " + in.guarded() + extend + in.operands[0] + ", %mutant_a; }";
+}
+
 // ---- arithmetic ----
 
 // A sum, a minimum or a maximum of two registers, whose other term is lost.
@@ -374,6 +391,7 @@ const std::vector<MutantOperator>& all_operators() {
       {"constant_up", [](const In& in) { return change_constant(in, 1); }},
       {"constant_down", [](const In& in) { return change_constant(in, -1); }},
       {"strides_swapped", swap_strides},
+      {"offset_32", cut_offset},
       {"not_atomic", take_atomic_apart},
       {"identity", replace_identity},
       {"tf32", [](const In& in) { return round_operands(in, 13); }},
@@ -384,6 +402,7 @@ const std::vector<MutantOperator>& all_operators() {
       {"fp64_in_fp32", sum_in_single},
       {"load_zero", answer_load_with_zero},
       {"load_zero_one", [](const In& in) { return answer_load_with_zero_of(kOne, in); }},
+      {"load_zero_tile", [](const In& in) { return answer_load_with_zero_of(kTile, in); }},
       {"load_zero_eighth", [](const In& in) { return answer_load_with_zero_of(kEighth, in); }},
   };
   return operators;

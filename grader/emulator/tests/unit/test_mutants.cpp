@@ -59,6 +59,11 @@ TEST(Mutants, change_what_the_operator_says) {
       {"constant_up", "mul.wide.s32 %rd1, %r1, 4", "none"},  // a stride of bytes
       {"constant_up", "mov.f32 %f1, 0f00000000", "none"},
       {"strides_swapped", "mad.lo.s32 %r1, %r2, %r3, %r4", "mad.lo.s32 %r1, %r2, %r4, %r3;"},
+      {"offset_32", "mul.wide.s32 %rd1, %r1, 4",
+       "{ .reg .b32 %mutant_a; mul.wide.s32 %rd1, %r1, 4; cvt.u32.u64 %mutant_a, %rd1; cvt.s64.s32 %rd1, "
+       "%mutant_a; }"},
+      {"offset_32", "add.s64 %rd1, %rd2, %rd3", "none"},  // an address
+      {"offset_32", "shl.b32 %r1, %r2, 3", "none"},
       {"identity", "mov.f32 %f1, 0fFF800000", "mov.f32 %f1, 0f00000000;"},
       {"identity", "selp.f32 %f1, %f2, 0f00000000, %p1", "selp.f32 %f1, %f2, 0f3F800000, %p1;"},
       {"identity", "mov.f32 %f1, 0f3F000000", "none"},

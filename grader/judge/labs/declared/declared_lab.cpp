@@ -60,9 +60,19 @@ class DeclaredLab : public Lab {
 
  private:
   std::vector<CaseSpec> read_item(const YamlPlace& item) const override {
-    CaseSpec spec = spec_of(declaration::read_case(item, lab_));
-    spec.details = {{"case", item.to_json()}};
-    return {std::move(spec)};
+    std::vector<CaseSpec> specs;
+    for (const CaseDeclaration& declared : declaration::read_case_item(item, lab_)) {
+      specs.push_back(spec_of(declared));
+      nlohmann::json words = item.to_json();
+      words["id"] = declared.id;
+      for (auto& [key, word] : words.items()) {
+        if (!word.is_array()) continue;
+        const declaration::Value& number = declared.values.at(key);
+        word = number.is_whole ? nlohmann::json(number.whole) : nlohmann::json(number.real);
+      }
+      specs.back().details = {{"case", std::move(words)}};
+    }
+    return specs;
   }
 
   CaseSpec spec_of(const CaseDeclaration& declared) const {

@@ -1,0 +1,22 @@
+// Shapes that a lab's contract allows and no case has: a case of lab.yaml with other numbers.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "judge/judging/lab.h"
+
+namespace warpgrade {
+
+// `count` of them, fewer where the lab's cases have no numbers to change. Each is a correctness case whose
+// whole numbers are drawn between the least and the greatest that any case has, and is rarely larger than
+// most correctness cases; a case with draws of its own gets none larger than its own. `cases`: those that
+// this machine can judge, whose datasets are used.
+std::vector<CaseInput> random_shapes(const Lab& lab, const std::vector<CaseInput>& cases, std::uint64_t seed,
+                                     std::size_t count);
+
+// "rows: 33, cols: 131", for messages.
+std::string shape_words(const CaseSpec& shape);
+
+}  // namespace warpgrade
