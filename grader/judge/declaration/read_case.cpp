@@ -114,9 +114,12 @@ std::vector<CaseDeclaration> read_case_item(const YamlPlace& place, const LabDec
     if (!list.is_list()) continue;
     std::vector<CaseDeclaration> cases;
     for (const YamlPlace& number : list.items("a list of numbers")) {
-      YAML::Node one = YAML::Clone(place.node());
+      YAML::Node one(YAML::NodeType::Map);  // of the file's own nodes, which know their lines
+      for (const auto& entry : place.node())
+        if (entry.first.Scalar() != "id" && entry.first.Scalar() != parameter.name)
+          one[entry.first] = entry.second;
       one["id"] = fmt::format("{}-{}", place["id"].text(), number.text());
-      one[parameter.name] = number.text();
+      one[parameter.name] = number.node();
       cases.push_back(read_case({one, place.file(), place.key(), place.line()}, lab));
     }
     if (cases.empty()) list.fail("a list of numbers, a case each");
