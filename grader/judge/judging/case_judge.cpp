@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/inject.h"
+#include "judge/judging/shared_host_memory.h"
 #include "judge/judging/timed_phase.h"
 #include "judge/judging/verdict.h"
 
