@@ -50,8 +50,11 @@ std::set<std::string> not_refused(const std::string& file) {
   std::set<std::string> names;
   for (const char* list : {"survivors", "explained", "unchanged", "unreached", "not_judged"}) {
     if (!report.is_object() || !report.value(list, json()).is_array()) continue;
-    for (const json& one : report.at(list))
-      names.insert(one.at("solution").get<std::string>() + " " + one.at("mutant").get<std::string>());
+    for (const json& one : report.at(list)) {
+      if (one.is_object() && one.value("solution", json()).is_string() &&
+          one.value("mutant", json()).is_string())
+        names.insert(one.at("solution").get<std::string>() + " " + one.at("mutant").get<std::string>());
+    }
   }
   if (names.empty())
     throw UsageError("{}: expected a report of `warpgrade labs mutants LAB --json` with mutants in it", file);

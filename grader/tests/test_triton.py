@@ -62,8 +62,9 @@ def judged(folder: Path, solutions: dict[str, Path], lab: str) -> dict[tuple[str
     command += ["--backend", "emulator", "--run", folder / "run"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    lines = (folder / "run/records.jsonl").read_text(encoding="utf-8").splitlines()
-    return {(r["submission"]["id"], r["case"]["id"]): r for r in map(json.loads, lines)}
+    text = (folder / "run/records.jsonl").read_text(encoding="utf-8")
+    records = [json.loads(line) for line in text.split("\n") if line]
+    return {(record["submission"]["id"], record["case"]["id"]): record for record in records}
 
 
 @pytest.fixture(scope="session")

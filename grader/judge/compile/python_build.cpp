@@ -107,10 +107,6 @@ bool is_symbol(const std::string& name) {
 
 }  // namespace
 
-bool is_python(const Submission& submission) {
-  return submission.interface == submission.lab + ".py";
-}
-
 std::string python_key(const Submission& submission, const CompileOptions& options,
                        const Toolchain& toolchain) {
   const declaration::LabDeclaration lab = declared_lab_of(options.lab);

@@ -10,9 +10,6 @@
 
 namespace warpgrade {
 
-// Whether its language is Python.
-bool is_python(const Submission& submission);
-
 // Of all that the program follows from.
 std::string python_key(const Submission& submission, const CompileOptions& options,
                        const Toolchain& toolchain);

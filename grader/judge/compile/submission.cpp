@@ -60,10 +60,10 @@ void fill(Submission& submission, const UntrustedFolder& folder, const std::stri
   for (const SubmittedFile& file : tidied.files) submission.files.push_back(file.name);
   submission.taken = std::move(tidied.taken);
   submission.notes = std::move(tidied.notes);
-  if (submission.role == Role::kStudent && tidied.interface != lab + ".py") {
+  submission.interface = tidied.interface;
+  if (submission.role == Role::kStudent && !is_python(submission)) {
     for (std::string& note : notes_on_includes(tidied.files)) submission.notes.push_back(std::move(note));
   }
-  submission.interface = tidied.interface;
   submission.problem = tidied.problem;
   if (tidied.manifest.title) submission.title = *tidied.manifest.title;
   submission.flags = std::move(tidied.manifest.flags);
@@ -89,10 +89,14 @@ std::string safe_submission_id(const std::string& name) {
   return id;
 }
 
+bool is_python(const Submission& submission) {
+  return submission.interface == submission.lab + ".py";
+}
+
 nlohmann::json Submission::to_json() const {
   nlohmann::json json{
       {"id", id}, {"title", title}, {"hash", hash}, {"interface", interface}, {"role", to_string(role)}};
-  if (interface == lab + ".py") json["language"] = "Python";
+  if (is_python(*this)) json["language"] = "Python";
   if (!notes.empty()) json["notes"] = notes;
   return json;
 }

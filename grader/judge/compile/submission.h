@@ -34,6 +34,9 @@ struct Submission {
   nlohmann::json to_json() const;
 };
 
+// Whether its language is Python.
+bool is_python(const Submission& submission);
+
 // A name as a submission's id: safe as a file name, and two names never fall onto one.
 std::string safe_submission_id(const std::string& name);
 
