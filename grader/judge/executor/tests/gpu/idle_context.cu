@@ -1,7 +1,7 @@
-// How long it takes to know that a context is idle, behind a stream that has ended: by a wait for the context,
-// by that once more, by a question to each stream, and by an event of the whole context (TimingGate). Streams
-// that do nothing and lines that kernels print must not count as the submission's work.
-//   nvcc -std=c++17 -arch=native idle_context.cu -lcuda && ./a.out        medians of 60, in us
+// How long it takes to know that a context is idle, behind a stream that has ended. Four ways: a wait for the
+// context, the same wait once more, a question to each stream, an event of the whole context (TimingGate).
+// Idle streams and lines that kernels print must not count as the work. Medians of 60 runs, in us.
+//   nvcc -std=c++17 -arch=native idle_context.cu -lcuda && ./a.out
 #include <cuda.h>
 #include <cuda_runtime.h>
 #include <time.h>
