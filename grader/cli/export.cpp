@@ -124,7 +124,7 @@ class Export {
     const RunFolder folder(options_.run);
     parts_.folder = options_.run;
     parts_.run = folder.read_run();
-    parts_.records = folder.read_records(view_fields());
+    parts_.records = folder.read_records(fields_of({view_fields(), score_fields(), final_grade_fields()}));
     const fs::path class_file = options_.run / "submissions.json";
     if (fs::exists(class_file)) parts_.class_list = read_object(class_file, "ingest the class again");
     policy_ = options_.policy ? load_policy(*options_.policy, vocabulary_of(parts_.run))
@@ -133,10 +133,10 @@ class Export {
       throw UsageError("{}: the run is not scored yet; `warpgrade collect {}` does that",
                        folder.scores_file().string(), options_.run.string());
     }
-    parts_.scores = read_object(folder.scores_file(), "`warpgrade collect` makes it anew");
-    const json now = score_by_submission(policy_of(folder, parts_.run), parts_.run,
-                                         folder.records_of(parts_.run, score_fields()));
-    if (json::parse(json_text(now)) != parts_.scores) {
+    parts_.scores = score(policy_of(folder, parts_.run), parts_.run, parts_.records);
+    if (json_text(parts_.scores, 1) + "\n" == read_text(folder.scores_file())) return;
+    const json written = read_object(folder.scores_file(), "`warpgrade collect` makes it anew");
+    if (json::parse(json_text(parts_.scores)) != written) {
       throw UsageError(
           "{} does not follow from the run's records and policy any more; `warpgrade collect {}` makes it "
           "anew",
@@ -155,7 +155,7 @@ class Export {
 
   void choose_students() {
     FinalGrades finals;
-    if (!options_.without_overrides) finals = final_grades(options_.run, options_.gradebook);
+    if (!options_.without_overrides) finals = final_grades(options_.run, options_.gradebook, &parts_);
     describe_sources(finals.gradebook);
     appeals_ = finals.appeals;
     students_ = exported_class(policy_, parts_, finals, made_from_.at("text"),

@@ -37,12 +37,11 @@ class OtherRuns {
     parts.folder = folder;
     parts.run = other.read_run();
     if (parts.run.value("run", "") != run) return views;
-    parts.records = other.read_records(view_fields());
+    parts.records = other.read_records(fields_of({view_fields(), score_fields()}));
     if (other.has_class()) parts.class_list = other.read_class();
     Policy policy = policy_of(other, parts.run);
     policy.visibility = policy_.visibility;
-    parts.scores = score_by_submission(policy_of(other, parts.run), parts.run,
-                                       other.records_of(parts.run, score_fields()));
+    parts.scores = score(policy_of(other, parts.run), parts.run, parts.records);
     for (json& view : feedback_views(policy, parts, {}, finals_.points, made_from_)) {
       const std::string student = view.at("person").at("id");
       views.emplace(student, std::move(view));

@@ -209,17 +209,20 @@ void refuse_lost_overrides(const fs::path& run, const fs::path& given) {
       given.string());
 }
 
-CollectSummary merge_run(const fs::path& gradebook, const fs::path& run, const std::string& author,
-                         GradebookMode mode) {
+RunParts read_parts(const fs::path& run) {
   const RunFolder folder(run);
-  CollectedRun collected{folder.read_run(), read_object(folder.scores_file()),
-                         folder.read_records(row_fields()), nullptr,
-                         fs::absolute(run).lexically_normal().string()};
+  RunParts parts{run, folder.read_run(), read_object(folder.scores_file()), folder.read_records(row_fields()),
+                 nullptr};
   const fs::path class_file = run / "submissions.json";
-  if (fs::exists(class_file)) collected.class_list = read_object(class_file);
+  if (fs::exists(class_file)) parts.class_list = read_object(class_file);
+  return parts;
+}
+
+CollectSummary merge_run(const fs::path& gradebook, const RunParts& run, const std::string& author,
+                         GradebookMode mode) {
   Gradebook book(gradebook, mode);
-  const CollectSummary summary = book.collect(collected, author);
-  write_link(run, gradebook, book.state());
+  const CollectSummary summary = book.collect(run, author);
+  write_link(run.folder, gradebook, book.state());
   return summary;
 }
 
@@ -242,7 +245,7 @@ void collect_into(const fs::path& gradebook, const fs::path& run, const std::str
         "counts",
         run.string());
   if (!relink) refuse_lost_overrides(run, gradebook);
-  const CollectSummary summary = merge_run(gradebook, run, author, GradebookMode::kCreate);
+  const CollectSummary summary = merge_run(gradebook, read_parts(run), author, GradebookMode::kCreate);
   if (summary.nothing()) {
     tell("{}: nothing new in {}\n", gradebook.string(), run.string());
   } else {
@@ -257,7 +260,11 @@ void collect_into(const fs::path& gradebook, const fs::path& run, const std::str
   }
 }
 
-FinalGrades final_grades(const fs::path& run, const std::optional<fs::path>& given) {
+const Fields& final_grade_fields() {
+  return row_fields();
+}
+
+FinalGrades final_grades(const fs::path& run, const std::optional<fs::path>& given, const RunParts* read) {
   FinalGrades final;
   const auto link = link_of(run);
   if (!given && !link) return final;
@@ -270,7 +277,8 @@ FinalGrades final_grades(const fs::path& run, const std::optional<fs::path>& giv
   }
   const fs::path gradebook = given ? *given : link->gradebook;
   if (given) refuse_lost_overrides(run, gradebook);
-  const CollectSummary summary = merge_run(gradebook, run, default_author(), GradebookMode::kWrite);
+  const CollectSummary summary = merge_run(gradebook, read != nullptr ? *read : read_parts(run),
+                                           default_author(), GradebookMode::kWrite);
   if (!summary.nothing()) tell("{} is entered into {} as it is now\n", run.string(), gradebook.string());
   const Gradebook book(gradebook, GradebookMode::kRead);
   const std::string lab = lab_of(run);

@@ -50,8 +50,11 @@ struct FinalGrades {
 // Asks `gradebook`, or the one that the run was collected into; brings the run's scores in it up to date
 // first. Throws UsageError where overrides would be lost: the run's gradebook is gone, or another one or an
 // older copy of it is given.
+// `read`: the run's parts where the caller has them, of each record final_grade_fields() at least.
 FinalGrades final_grades(const std::filesystem::path& run,
-                         const std::optional<std::filesystem::path>& gradebook);
+                         const std::optional<std::filesystem::path>& gradebook,
+                         const RunParts* read = nullptr);
+const Fields& final_grade_fields();
 
 // The gradebook that the run was collected into; nullopt: none.
 std::optional<std::filesystem::path> gradebook_of(const std::filesystem::path& run);

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/json.h"
+#include "base/parallel.h"
 #include "base/process.h"
 #include "base/waiting.h"
 #include "course/batch/judging.h"
@@ -63,30 +64,6 @@ std::string unknown_level_text() {
       "WARPEMU_ISA is '{}', which is no level: the emulator ignores it. Set it to v2, v3 or v4, or do not "
       "set it",
       text);
-}
-
-// Calls work(i) for i in [0, count) on `workers` threads; the first exception stops the rest and is
-// thrown again.
-void parallel(size_t count, size_t workers, const std::function<void(size_t)>& work) {
-  std::atomic<size_t> next{0};
-  std::exception_ptr failure;
-  std::mutex mutex;
-  const auto loop = [&] {
-    for (size_t i; (i = next++) < count;) {
-      try {
-        work(i);
-      } catch (...) {
-        const std::lock_guard lock(mutex);
-        if (!failure) failure = std::current_exception();
-        next = count;
-      }
-    }
-  };
-  std::vector<std::jthread> threads;
-  for (size_t i = 1; i < std::min(workers, count); ++i) threads.emplace_back(loop);
-  loop();
-  threads.clear();
-  if (failure) std::rethrow_exception(failure);
 }
 
 // Submissions that are compiled and wait for a judge.

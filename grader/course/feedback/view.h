@@ -10,18 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "course/record/record_text.h"
+#include "course/record/run_folder.h"
 #include "course/score/policy.h"
 
 namespace warpgrade {
-
-// The parts of a run folder, read once.
-struct RunParts {
-  std::filesystem::path folder;
-  nlohmann::json run, scores;
-  std::vector<nlohmann::json> records;  // of each the fields that view_fields() names, or more
-  nlohmann::json class_list;            // null without submissions.json
-};
 
 // Of a record, what a view may show of an open case; no other field is read.
 const Fields& view_fields();
@@ -38,7 +30,7 @@ struct FinalPoints {
   bool unfinished = false;  // points would be out of less than they are worth
 };
 
-// One object a student (schema warpgrade.feedback.v1, README.md here), in the run's order, then the roster's
+// `parts` has of each record at least view_fields(). One object a student (schema warpgrade.feedback.v1, README.md here), in the run's order, then the roster's
 // students without a submission; of several attempts the one that counts. `pseudonyms` by submission;
 // `finals` by student; `made_from` tells people which state of which sources the points are.
 std::vector<nlohmann::json> feedback_views(const Policy& policy, const RunParts& parts,

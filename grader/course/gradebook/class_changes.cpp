@@ -10,7 +10,7 @@ using nlohmann::json;
 
 namespace {
 
-const json& class_list_of(const CollectedRun& run, const char* key) {
+const json& class_list_of(const RunParts& run, const char* key) {
   static const json empty = json::array();
   if (!run.class_list.is_object()) return empty;
   const auto found = run.class_list.find(key);
@@ -30,7 +30,7 @@ void run_statement(SQLite::Database& database, const char* sql, const std::vecto
 }
 
 // Ids as the class knows them now.
-std::set<std::string> ids_of(const CollectedRun& run) {
+std::set<std::string> ids_of(const RunParts& run) {
   std::set<std::string> ids;
   for (const json& student : class_list_of(run, "students")) ids.insert(student.at("id"));
   return ids;
@@ -38,7 +38,7 @@ std::set<std::string> ids_of(const CollectedRun& run) {
 
 }  // namespace
 
-int Gradebook::Impl::follow_students(const CollectedRun& run, RunRows& rows, const std::string& author) {
+int Gradebook::Impl::follow_students(const RunParts& run, RunRows& rows, const std::string& author) {
   const std::string name = run.run.at("run");
   const std::set<std::string> ids = ids_of(run);
   int renamed = 0;
@@ -105,7 +105,7 @@ void Gradebook::Impl::move_to_new_id(const std::string& former, const std::strin
         {{"run", run}, {"student", now}, {"before", former}, {"after", now}});
 }
 
-int Gradebook::Impl::leave_out_superseded(const CollectedRun& run, const RunRows& rows,
+int Gradebook::Impl::leave_out_superseded(const RunParts& run, const RunRows& rows,
                                           const std::string& author) {
   const std::string name = run.run.at("run");
   std::set<std::string> standing, students;
@@ -146,7 +146,7 @@ int Gradebook::Impl::leave_out_superseded(const CollectedRun& run, const RunRows
   return static_cast<int>(superseded.size());
 }
 
-int Gradebook::Impl::note_changes(const CollectedRun& run, const std::string& author) {
+int Gradebook::Impl::note_changes(const RunParts& run, const std::string& author) {
   int noted = 0;
   for (const json& change : class_list_of(run, "changes")) {
     const auto text = [&](const char* key) { return change.value(key, ""); };

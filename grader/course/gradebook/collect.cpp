@@ -4,6 +4,7 @@
 #include <set>
 
 namespace warpgrade {
+namespace fs = std::filesystem;
 using nlohmann::json;
 
 namespace {
@@ -48,7 +49,7 @@ Value keys_of(const json& student) {
   return keys.empty() ? Value() : Value(keys.dump());
 }
 
-Row run_row(const CollectedRun& run) {
+Row run_row(const RunParts& run) {
   return {text_value(run.run, "run"),
           text_value(run.run, "lab"),
           text_value(run.run, "created_at"),
@@ -57,7 +58,7 @@ Row run_row(const CollectedRun& run) {
           text_value(run.scores, "policy_hash"),
           text_value(or_empty(run.run, "harness"), "hash"),
           number_value(run.scores, "max_points"),
-          run.folder,
+          fs::absolute(run.folder).lexically_normal().string(),
           text_value(run.class_list, "deadline"),
           late_rules_of(run.scores)};
 }
@@ -122,7 +123,7 @@ Row case_row(const Value& run, const Value& submission, const json& line, const 
 }
 
 // The roster where there is one; names of the others come from their folders.
-std::vector<Row> student_rows(const Value& run, const CollectedRun& collected) {
+std::vector<Row> student_rows(const Value& run, const RunParts& collected) {
   std::map<std::string, Row> students;
   for (const json& submission : collected.run.at("submissions")) {
     if (submission.value("role", "student") != "student") continue;
@@ -159,7 +160,7 @@ const Fields& row_fields() {
   return fields;
 }
 
-RunRows rows_of(const CollectedRun& collected) {
+RunRows rows_of(const RunParts& collected) {
   const Value run = text_value(collected.run, "run");
   RunRows rows;
   rows.run = run_row(collected);

@@ -18,7 +18,7 @@ struct RunRows {
 
 // Columns stand as in course/gradebook/schema.h. A score without its submission in the run, or the reverse,
 // is an error of the run folder and thrown by nlohmann::json.
-RunRows rows_of(const CollectedRun& run);
+RunRows rows_of(const RunParts& run);
 // Of a record, what its row has; no other field is read.
 const Fields& row_fields();
 

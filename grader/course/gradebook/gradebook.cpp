@@ -138,7 +138,7 @@ Gradebook::Gradebook(const fs::path& file, GradebookMode mode, double patience_s
 
 Gradebook::~Gradebook() = default;
 
-CollectSummary Gradebook::collect(const CollectedRun& collected, const std::string& author) {
+CollectSummary Gradebook::collect(const RunParts& collected, const std::string& author) {
   const std::string run = collected.run.at("run"), lab = collected.run.at("lab");
   RunRows rows = rows_of(collected);
   return impl_->guarded([&] {

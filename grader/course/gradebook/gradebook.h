@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "course/record/run_folder.h"
+
 namespace warpgrade {
 
 enum class GradebookMode { kRead, kWrite, kCreate };  // kCreate: write, into a new file where there is none
@@ -24,14 +26,6 @@ struct CollectSummary {
                students_renamed + changes_noted ==
            0;
   }
-};
-
-// The parts of a run folder; formats: grader/course/record/README.md.
-struct CollectedRun {
-  nlohmann::json run, scores;
-  std::vector<nlohmann::json> records;
-  nlohmann::json class_list;  // submissions.json; null where the run was not made from an export
-  std::string folder;
 };
 
 struct GradeFilter {
@@ -86,7 +80,7 @@ class Gradebook {
 
   // Merges a run with its records and scores, all or nothing, and notes what changed in the audit trail. The
   // same run again changes no byte. Throws UsageError when a run of that name was made at another time.
-  CollectSummary collect(const CollectedRun& run, const std::string& author);
+  CollectSummary collect(const RunParts& run, const std::string& author);
 
   // Sorted by lab, student, run and attempt. Of each student and lab the one grade that counts, or
   // every attempt. The one that counts is of the last run in which the student handed something in; slip days

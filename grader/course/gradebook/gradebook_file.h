@@ -51,11 +51,11 @@ struct Gradebook::Impl {
   std::vector<Appeal> open_appeals() const;
 
   // What the run's list of students tells of earlier ids; rows of `rows` under one become the new id's.
-  int follow_students(const CollectedRun& run, RunRows& rows, const std::string& author);
+  int follow_students(const RunParts& run, RunRows& rows, const std::string& author);
   // Marks attempts that left the run, and takes away who is no member or student of it any more.
-  int leave_out_superseded(const CollectedRun& run, const RunRows& rows, const std::string& author);
+  int leave_out_superseded(const RunParts& run, const RunRows& rows, const std::string& author);
   // Enters the changes that the class went through, each once.
-  int note_changes(const CollectedRun& run, const std::string& author);
+  int note_changes(const RunParts& run, const std::string& author);
 
  private:
   void move_to_new_id(const std::string& former, const std::string& now, const std::string& run,

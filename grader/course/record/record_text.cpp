@@ -107,6 +107,12 @@ std::optional<json> sealed_fields(std::string_view text, const Fields& fields) {
   return record && record->is_object() ? std::move(record) : std::nullopt;
 }
 
+Fields fields_of(std::initializer_list<Fields> readers) {
+  Fields all;
+  for (const Fields& reader : readers) all.insert(all.end(), reader.begin(), reader.end());
+  return all;
+}
+
 json only_fields(const json& record, const Fields& fields) {
   if (fields.empty() || !record.is_object()) return record;
   json kept = json::object();

@@ -15,6 +15,9 @@ namespace warpgrade {
 using Fields = std::vector<std::string>;
 
 // The records of one submission, by its id.
+// What any of these readers needs.
+Fields fields_of(std::initializer_list<Fields> readers);
+
 using RecordsOf = std::function<std::vector<nlohmann::json>(const std::string& submission)>;
 
 // The record less all other fields, which stay unread. Nothing: the text is not a record as RunFolder writes

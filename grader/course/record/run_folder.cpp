@@ -1,6 +1,7 @@
 #include "course/record/run_folder.h"
 
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
 
@@ -8,8 +9,10 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/parallel.h"
 #include "base/text.h"
 #include "course/record/events.h"
+#include "judge/sandbox/usable_cores.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -187,8 +190,12 @@ std::vector<json> RunFolder::read_records(const Fields& fields) const {
     });
     return records;
   }
-  for (const json& submission : run.at("submissions"))
-    for (json& record : read_files(run, submission.at("id"), fields)) records.push_back(std::move(record));
+  const json& submissions = run.at("submissions");
+  std::vector<std::vector<json>> by_submission(submissions.size());
+  parallel(submissions.size(), static_cast<std::size_t>(usable_cores()),
+           [&](std::size_t i) { by_submission[i] = read_files(run, submissions[i].at("id"), fields); });
+  for (std::vector<json>& own : by_submission)
+    records.insert(records.end(), std::move_iterator(own.begin()), std::move_iterator(own.end()));
   return records;
 }
 

@@ -25,6 +25,14 @@ std::filesystem::path path_with_name(std::filesystem::path folder);
 // One string for a folder, however a command names it.
 std::string identity_of(const std::filesystem::path& folder);
 
+// The parts of a run folder, read once.
+struct RunParts {
+  std::filesystem::path folder;
+  nlohmann::json run, scores;
+  std::vector<nlohmann::json> records;  // of each the fields that its reader asked for
+  nlohmann::json class_list;            // submissions.json; null where the run was not made from an export
+};
+
 class RunFolder {
  public:
   explicit RunFolder(std::filesystem::path root) : root_(path_with_name(std::move(root))) {}

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <optional>
 
@@ -30,6 +31,8 @@ int severity(const std::string& verdict) {
 bool undecided(const std::string& verdict) {
   return verdict == verdicts::kJudgeFault || verdict == verdicts::kNotRun;
 }
+
+using CaseRecords = std::map<std::string, const json*>;  // of one submission, by case
 
 struct CaseScore {
   json line;
@@ -155,8 +158,7 @@ bool is_of_maximum(const Policy& policy, const json& spec) {
 }
 
 // Whether a submission is as fast as the gate asks before anything earns points.
-json gate_of(const Policy& policy, const json& specs, const std::map<std::string, const json*>& records,
-             bool speed_measured) {
+json gate_of(const Policy& policy, const json& specs, const CaseRecords& records, bool speed_measured) {
   json gates = json::array();
   for (const auto& [baseline, needed] : policy.faster_than) {
     double logarithms = 0, favourable = 0;
@@ -268,7 +270,7 @@ void earn(const Policy& policy, const Tally& tally, bool gated, bool speed_measu
 }
 
 json score_submission(const Policy& policy, const json& run, const json& submission,
-                      const std::map<std::string, const json*>& records, bool speed_measured) {
+                      const CaseRecords& records, bool speed_measured) {
   const json& specs = run.at("cases");
   std::vector<CaseScore> cases;
   for (const json& spec : specs) {
@@ -348,6 +350,45 @@ double max_bonus(const Policy& policy, const json& specs) {
   return most;
 }
 
+using UseRecords = std::function<void(const CaseRecords&)>;
+using WithRecords = std::function<void(const std::string& submission, const UseRecords& use)>;
+
+json score_each(const Policy& policy, const json& run, const WithRecords& with_records) {
+  // Speed counts in a run that measures it: on a GPU, with at least one case that has a threshold.
+  bool speed_measured = false;
+  for (const json& spec : run.at("cases")) {
+    speed_measured |= run.at("backend") == "cuda" && spec.at("kind") == "speed" &&
+                      is_of_maximum(policy, spec) &&
+                      policy.thresholds_for(device_of(run)).of(spec).has_value();
+  }
+  // Who is judged on another model than the thresholds' is told so.
+  std::string note = policy.thresholds_note(device_of(run));
+  json submissions = json::array();
+  for (const json& submission : run.at("submissions")) {
+    with_records(submission.at("id"), [&](const CaseRecords& records) {
+      for (const json& spec : run.at("cases")) {
+        const auto record = records.find(spec.at("id").get_ref<const std::string&>());
+        if (note.empty() && record != records.end())
+          note = policy.thresholds_note(device_of(run, record->second));
+      }
+      submissions.push_back(score_submission(policy, run, submission, records, speed_measured));
+    });
+    apply_late_rules(policy, submissions.back());
+  }
+  choose_attempts(run.value("attempts", "best"), submissions);
+  json scores{{"schema", "warpgrade.scores.v1"},
+              {"run", run.at("run")},
+              {"policy_name", policy.name},
+              {"policy_hash", policy.hash},
+              {"max_points", policy.max_points()},
+              {"measured_points", policy.correctness_points + (speed_measured ? policy.speed_points : 0)},
+              {"submissions", std::move(submissions)}};
+  if (!policy.bonus.empty()) scores["max_bonus"] = max_bonus(policy, run.at("cases"));
+  if (policy.late) scores["late_rules"] = late_rules_json(*policy.late);
+  if (speed_measured && !note.empty()) scores["thresholds_note"] = note;
+  return scores;
+}
+
 }  // namespace
 
 std::string writers_note(const json& record) {
@@ -368,45 +409,21 @@ const Fields& score_fields() {
 }
 
 json score(const Policy& policy, const json& run, const std::vector<json>& records) {
-  std::map<std::string, std::vector<json>> by_submission;
-  for (const json& record : records) by_submission[record.at("submission").at("id")].push_back(record);
-  return score_by_submission(policy, run,
-                             [&](const std::string& submission) { return by_submission[submission]; });
+  std::map<std::string, CaseRecords> by_submission;
+  for (const json& record : records)
+    by_submission[record.at("submission").at("id")][record.at("case").at("id")] = &record;
+  return score_each(policy, run, [&](const std::string& submission, const UseRecords& use) {
+    use(by_submission[submission]);
+  });
 }
 
 json score_by_submission(const Policy& policy, const json& run, const RecordsOf& records_of) {
-  // Speed counts in a run that measures it: on a GPU, with at least one case that has a threshold.
-  bool speed_measured = false;
-  for (const json& spec : run.at("cases")) {
-    speed_measured |= run.at("backend") == "cuda" && spec.at("kind") == "speed" &&
-                      is_of_maximum(policy, spec) &&
-                      policy.thresholds_for(device_of(run)).of(spec).has_value();
-  }
-  // Who is judged on another model than the thresholds' is told so.
-  std::string note = policy.thresholds_note(device_of(run));
-  json submissions = json::array();
-  for (const json& submission : run.at("submissions")) {
-    const std::vector<json> records = records_of(submission.at("id"));
-    std::map<std::string, const json*> by_case;
-    for (const json& record : records) {
-      by_case[record.at("case").at("id")] = &record;
-      if (note.empty()) note = policy.thresholds_note(device_of(run, &record));
-    }
-    submissions.push_back(score_submission(policy, run, submission, by_case, speed_measured));
-    apply_late_rules(policy, submissions.back());
-  }
-  choose_attempts(run.value("attempts", "best"), submissions);
-  json scores{{"schema", "warpgrade.scores.v1"},
-              {"run", run.at("run")},
-              {"policy_name", policy.name},
-              {"policy_hash", policy.hash},
-              {"max_points", policy.max_points()},
-              {"measured_points", policy.correctness_points + (speed_measured ? policy.speed_points : 0)},
-              {"submissions", std::move(submissions)}};
-  if (!policy.bonus.empty()) scores["max_bonus"] = max_bonus(policy, run.at("cases"));
-  if (policy.late) scores["late_rules"] = late_rules_json(*policy.late);
-  if (speed_measured && !note.empty()) scores["thresholds_note"] = note;
-  return scores;
+  return score_each(policy, run, [&](const std::string& submission, const UseRecords& use) {
+    const std::vector<json> records = records_of(submission);
+    CaseRecords by_case;
+    for (const json& record : records) by_case[record.at("case").at("id")] = &record;
+    use(by_case);
+  });
 }
 
 }  // namespace warpgrade

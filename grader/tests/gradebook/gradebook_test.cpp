@@ -34,9 +34,9 @@ json scored(const json& submission, double points, const std::string& verdict) {
   return line;
 }
 
-CollectedRun run_of(const std::string& name, const std::string& made, const std::vector<json>& submissions,
-                    const std::vector<double>& points) {
-  CollectedRun run;
+RunParts run_of(const std::string& name, const std::string& made, const std::vector<json>& submissions,
+                const std::vector<double>& points) {
+  RunParts run;
   run.run = {{"run", name},
              {"lab", "spmm"},
              {"created_at", made},
@@ -65,7 +65,7 @@ class GradebookTest : public ::testing::Test {
   TemporaryDirectory scratch_{"gradebook-test"};
   fs::path file_ = scratch_.path() / "grades.sqlite";
 
-  CollectSummary collect(const CollectedRun& run) {
+  CollectSummary collect(const RunParts& run) {
     return Gradebook(file_, GradebookMode::kCreate).collect(run, "tester");
   }
   std::vector<Grade> grades(const GradeFilter& filter = {}) {
@@ -78,7 +78,7 @@ class GradebookTest : public ::testing::Test {
 };
 
 TEST_F(GradebookTest, CollectingTwiceChangesNoByte) {
-  const CollectedRun run = run_of("w1", "2026-01-01T00:00:00Z", {student("ada"), student("bob")}, {80, 30});
+  const RunParts run = run_of("w1", "2026-01-01T00:00:00Z", {student("ada"), student("bob")}, {80, 30});
   const CollectSummary first = collect(run);
   EXPECT_EQ(first.attempts_added, 2);
   EXPECT_EQ(first.cases_added, 2);
@@ -89,7 +89,7 @@ TEST_F(GradebookTest, CollectingTwiceChangesNoByte) {
 
 TEST_F(GradebookTest, AnotherPolicyChangesTheScoreAndTheHistorySaysFromWhatToWhat) {
   collect(run_of("w1", "2026-01-01T00:00:00Z", {student("ada")}, {80}));
-  CollectedRun again = run_of("w1", "2026-01-01T00:00:00Z", {student("ada")}, {90});
+  RunParts again = run_of("w1", "2026-01-01T00:00:00Z", {student("ada")}, {90});
   again.scores["policy_hash"] = "p2";
   EXPECT_EQ(collect(again).scores_changed, 1);
   EXPECT_DOUBLE_EQ(grades().front().points.value(), 90);
@@ -106,14 +106,14 @@ TEST_F(GradebookTest, ARunOfTheSameNameMadeAtAnotherTimeIsRefused) {
 }
 
 TEST_F(GradebookTest, ABrokenRunLeavesNothingBehind) {
-  CollectedRun run = run_of("w1", "2026-01-01T00:00:00Z", {student("ada")}, {80});
+  RunParts run = run_of("w1", "2026-01-01T00:00:00Z", {student("ada")}, {80});
   run.scores["submissions"][0]["id"] = "nobody";  // a score of a submission that the run does not have
   EXPECT_THROW(collect(run), UsageError);
   EXPECT_TRUE(grades().empty());
 }
 
 TEST_F(GradebookTest, AnOverrideCountsUntilItIsWithdrawnAndCollectingKeepsIt) {
-  const CollectedRun run = run_of("w1", "2026-01-01T00:00:00Z", {student("ada")}, {30});
+  const RunParts run = run_of("w1", "2026-01-01T00:00:00Z", {student("ada")}, {30});
   collect(run);
   set(77);
   collect(run);
@@ -171,7 +171,7 @@ TEST_F(GradebookTest, IngestSaysWhichOfSeveralAttemptsCounts) {
   json first = student("ada-1"), second = student("ada-2");
   first.update({{"student", "ada"}, {"members", {"ada"}}, {"attempt", 1}});
   second.update({{"student", "ada"}, {"members", {"ada"}}, {"attempt", 2}});
-  CollectedRun run = run_of("w1", "2026-01-01T00:00:00Z", {first, second}, {80, 60});
+  RunParts run = run_of("w1", "2026-01-01T00:00:00Z", {first, second}, {80, 60});
   collect(run);
   EXPECT_EQ(grades().front().submission, "ada-2");
   run.scores["submissions"][1]["counts"] = false;
@@ -182,7 +182,7 @@ TEST_F(GradebookTest, IngestSaysWhichOfSeveralAttemptsCounts) {
 TEST_F(GradebookTest, ATeamsPointsGoToEachMemberAndTheRostersAbsenteesAreListed) {
   json team = student("t1");
   team.update({{"student", "ada"}, {"members", {"ada", "bob"}}, {"team", "Warp"}});
-  CollectedRun run = run_of("w1", "2026-01-01T00:00:00Z", {team}, {80});
+  RunParts run = run_of("w1", "2026-01-01T00:00:00Z", {team}, {80});
   run.class_list = {{"students",
                      {{{"id", "ada"}, {"name", "Ada"}, {"email", "a@x"}},
                       {{"id", "bob"}, {"name", "Боб"}},
@@ -204,10 +204,10 @@ json person(const std::string& id, const std::string& name = "") {
 }
 
 TEST_F(GradebookTest, AnAppealsRunWithTheWholeRosterTouchesNobodyElse) {
-  CollectedRun first = run_of("w1", "2026-01-01T00:00:00Z", {student("ada"), student("bob")}, {80, 30});
+  RunParts first = run_of("w1", "2026-01-01T00:00:00Z", {student("ada"), student("bob")}, {80, 30});
   first.class_list = {{"students", {person("ada"), person("bob"), person("zoe")}}};
   collect(first);
-  CollectedRun appeal = run_of("appeal", "2026-02-01T00:00:00Z", {student("bob")}, {70});
+  RunParts appeal = run_of("appeal", "2026-02-01T00:00:00Z", {student("bob")}, {70});
   appeal.class_list = first.class_list;
   collect(appeal);
   const std::vector<Grade> all = grades();
@@ -233,7 +233,7 @@ TEST_F(GradebookTest, AnAttemptThatLeftTheRunCountsNoMore) {
 TEST_F(GradebookTest, ACorrectedNumberTakesPointsOverrideAndAppealWithIt) {
   json work = student("t1");
   work.update({{"student", "ada"}, {"members", {"ada"}}});
-  CollectedRun run = run_of("w1", "2026-01-01T00:00:00Z", {work}, {30});
+  RunParts run = run_of("w1", "2026-01-01T00:00:00Z", {work}, {30});
   run.class_list = {{"students", {person("ada")}}};
   collect(run);
   set(77);
@@ -255,7 +255,7 @@ TEST_F(GradebookTest, ACorrectedNumberTakesPointsOverrideAndAppealWithIt) {
   ASSERT_EQ(book.open_appeals().size(), 1u);
   EXPECT_EQ(book.open_appeals().front().student, "ada2");
   // A lab that was graded before the correction comes again with the number of then.
-  CollectedRun earlier = run_of("other", "2025-12-01T00:00:00Z", {work}, {60});
+  RunParts earlier = run_of("other", "2025-12-01T00:00:00Z", {work}, {60});
   earlier.run["lab"] = "histogram";
   earlier.class_list = {{"students", {person("ada")}}};
   collect(earlier);
@@ -263,7 +263,7 @@ TEST_F(GradebookTest, ACorrectedNumberTakesPointsOverrideAndAppealWithIt) {
 }
 
 TEST_F(GradebookTest, ANumberThatAnotherStudentHasMovesNothing) {
-  CollectedRun run = run_of("w1", "2026-01-01T00:00:00Z", {student("ada"), student("bob")}, {30, 90});
+  RunParts run = run_of("w1", "2026-01-01T00:00:00Z", {student("ada"), student("bob")}, {30, 90});
   json corrected = person("bob");
   corrected["former_ids"] = {"ada"};
   run.class_list = {{"students", {person("ada"), corrected}}};
@@ -272,7 +272,7 @@ TEST_F(GradebookTest, ANumberThatAnotherStudentHasMovesNothing) {
 }
 
 TEST_F(GradebookTest, ChangesOfTheClassEnterTheAuditOnce) {
-  CollectedRun run = run_of("w1", "2026-01-01T00:00:00Z", {student("ada")}, {30});
+  RunParts run = run_of("w1", "2026-01-01T00:00:00Z", {student("ada")}, {30});
   run.class_list = {{"changes",
                      {{{"at", "2026-01-02T00:00:00Z"},
                        {"author", "Prof"},
@@ -288,12 +288,12 @@ TEST_F(GradebookTest, ChangesOfTheClassEnterTheAuditOnce) {
 }
 
 // A run of a lab with slip days; `late_s` of its one submission, of a team where `members` are several.
-CollectedRun late_run(const std::string& lab, const std::string& deadline, double late_s,
-                      const std::vector<std::string>& members, const char* per = "student") {
+RunParts late_run(const std::string& lab, const std::string& deadline, double late_s,
+                  const std::vector<std::string>& members, const char* per = "student") {
   json work = student(lab + "-work");
   work.update({{"student", members.front()}, {"members", members}, {"late_s", late_s}});
   if (members.size() > 1) work["team"] = "Warp";
-  CollectedRun run = run_of("run-" + lab, deadline, {work}, {100});
+  RunParts run = run_of("run-" + lab, deadline, {work}, {100});
   run.run["lab"] = lab;
   run.class_list = {{"deadline", deadline}};
   run.scores["late_rules"] = {
