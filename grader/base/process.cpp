@@ -272,16 +272,17 @@ ProcessResult run_process(const ProcessOptions& options) {
       kill_all();
     }
     std::array<pollfd, 2> polls{pollfd{out.read_end.get(), POLLIN, 0}, pollfd{err.read_end.get(), POLLIN, 0}};
-    const bool open = out.read_end || err.read_end;
-    poll(polls.data(), polls.size(), open ? 50 : 1);
+    // What it wrote before its end may come behind this poll's time: its end counts from the next poll on.
+    const bool had_ended = ended, open = out.read_end || err.read_end;
+    poll(polls.data(), polls.size(), had_ended ? 0 : open ? 50 : 1);
     if (polls[0].revents != 0) read_available(out.read_end, result.standard_output, options.output_bytes);
     if (polls[1].revents != 0) read_available(err.read_end, result.standard_error, options.output_bytes);
     if (options.fence && result.met_limit.empty()) {
       result.met_limit = options.fence->met_limit();
       if (!result.met_limit.empty()) kill_all();
     }
+    if (had_ended && polls[0].revents == 0 && polls[1].revents == 0) break;
     ended = has_ended();
-    if (ended && polls[0].revents == 0 && polls[1].revents == 0) break;
   }
   if (options.fence) {
     result.met_limit = options.fence->met_limit();

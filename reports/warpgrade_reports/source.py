@@ -52,11 +52,17 @@ def finite(value: object) -> float | None:
 
 @dataclass(slots=True)
 class Node:
-    """A JSON object whose texts are plain, and the place that it was read from."""
+    """A JSON object whose texts are plain, and the place that it was read from: a class has a million of them."""
 
     value: dict[str, Any]
-    place: str
+    within: str | Node  # the file, or the object that this one is in ...
+    key: str  # ... and where in that
     next_step: str
+
+    @property
+    def place(self) -> str:
+        """For a message."""
+        return self.within if isinstance(self.within, str) else f"{self.within.place}, {self.key}"
 
     def error(self, problem: str) -> ReportInputError:
         """An error at this place."""
@@ -80,11 +86,13 @@ class Node:
     def number(self, key: str) -> float | None:
         """A finite number, or None when it is absent or not finite."""
         found = self.value.get(key)
+        if type(found) is float and math.isfinite(found):
+            return found
         if found is None:
             return None
         if isinstance(found, bool) or not isinstance(found, int | float):
             raise self._wrong(key, "a number")
-        return found if type(found) is float and math.isfinite(found) else finite(found)
+        return finite(found)
 
     def required_number(self, key: str) -> float:
         """A finite number that must be there."""
@@ -114,7 +122,7 @@ class Node:
         found = self.value.get(key)
         if not isinstance(found, dict):
             raise self._wrong(key, "an object")
-        return Node(found, f"{self.place}, {key}", self.next_step)
+        return Node(found, self, key, self.next_step)
 
     def optional_child(self, key: str) -> Node | None:
         """An object, or None when absent."""
@@ -130,7 +138,7 @@ class Node:
         for index, item in enumerate(found):
             if not isinstance(item, dict):
                 raise self.error(f'expected an object in "{key}"[{index}], got {kind_of(item)}')
-            yield Node(item, f"{self.place}, {key}[{index}]", self.next_step)
+            yield Node(item, self, f"{key}[{index}]", self.next_step)
 
     def require_schema(self, schema: str) -> None:
         """Refuses records of another format."""
@@ -148,7 +156,7 @@ def parse_node(text: str, place: str, next_step: str) -> Node:
         raise ReportInputError(place, f"expected one JSON object, got broken text ({error})", next_step) from error
     if not isinstance(value, dict):
         raise ReportInputError(place, f"expected one JSON object, got {kind_of(value)}", next_step)
-    return Node(value, place, next_step)
+    return Node(value, place, "", next_step)
 
 
 def read_raw(path: Path, next_step: str) -> str:

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <thread>
+
 namespace warpgrade {
 namespace {
 
@@ -24,6 +27,25 @@ TEST(RunProcess, DoesNotWaitForWhatTheChildLeavesBehind) {
   EXPECT_EQ(result.standard_output, "done\n");
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+}
+
+// Asked between a look at the output and one at the child, as long as a busy machine may take there.
+struct SlowFence : ProcessFence {
+  bool join(bool) const noexcept override { return true; }
+  bool kill() noexcept override { return true; }
+  std::string met_limit() const override {
+    std::this_thread::sleep_for(std::chrono::milliseconds(400));
+    return "";
+  }
+};
+
+TEST(RunProcess, KeepsWhatTheChildWroteBehindTheLastLookAtItsOutput) {
+  ProcessOptions options;
+  options.command = {"/bin/sh", "-c", "sleep 0.2; echo said; echo told >&2"};
+  options.fence = std::make_shared<SlowFence>();
+  const ProcessResult result = run_process(options);
+  EXPECT_EQ(result.standard_output, "said\n");
+  EXPECT_EQ(result.standard_error, "told\n");
 }
 
 // Runs `script` with so much CPU time, without a fence and so much time on the clock.
