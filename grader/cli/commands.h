@@ -15,6 +15,7 @@ void add_test_command(CLI::App& app, int& code);
 void add_judging_commands(CLI::App& app, int& code);  // check, grade, bench
 void add_sweep_command(CLI::App& app, int& code);
 void add_profile_command(CLI::App& app, int& code);
+void add_python_command(CLI::App& app, int& code);
 void add_estimate_command(CLI::App& app, int& code);
 void add_submit_command(CLI::App& app, int& code);
 void add_run_commands(CLI::App& app, int& code);    // report, score, calibrate

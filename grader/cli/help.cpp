@@ -28,6 +28,7 @@ const std::map<std::string, std::vector<std::string>>& examples() {
       {"bench", {"warpgrade bench --lab spmm"}},
       {"sweep", {"warpgrade sweep student/spmm --lab spmm --param TILE=8,16"}},
       {"profile", {"warpgrade profile student/spmm --lab spmm --case synth-hub-k32"}},
+      {"python", {"warpgrade python kernel.py", "warpgrade python --device h200 kernel.py 4096"}},
       {"estimate", {"warpgrade estimate reports/published/estimate/counters.jsonl --device h200"}},
       {"submit", {"warpgrade submit student/spmm --lab spmm"}},
       {"report", {"warpgrade report runs/week7"}},

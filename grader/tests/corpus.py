@@ -135,7 +135,7 @@ def grade_class(
     lab: str,
     cases: str,
     backend: str,
-    timeout: float = 1500,
+    timeout: float = 2400,  # a machine that judges other classes beside
     run_s: float | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Judges scratch/class into scratch/run."""

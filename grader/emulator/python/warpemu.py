@@ -1,7 +1,8 @@
 """Runs CUDA programs without a GPU and names the lines of their mistakes.
 
     warpemu nvcc -o program program.cu      nvcc, with the flags that the emulator needs
-    warpemu ./program [ARGUMENTS]           runs it; python with a program of CUDA's libraries does as well
+    warpemu ./program [ARGUMENTS]           runs it
+    warpemu python kernel.py                the same of a program in Python, with kernels of Triton or CUDA's libraries
     warpemu --checks all --sarif findings.sarif ./program
 
 Exit code: 1 where mistakes were found, else the program's own (128 and the signal's number where one ended it).
@@ -10,6 +11,7 @@ Exit code: 1 where mistakes were found, else the program's own (128 and the sign
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import re
@@ -24,6 +26,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 LIBRARIES = Path(os.environ.get("WARPEMU_LIBRARIES") or Path(__file__).resolve().parent / "warpemu_libraries")
+STARTER = Path(__file__).resolve().parent / "warpemu_triton.py"
 FLAGS = ("-no-compress", "-lineinfo", "-cudart", "shared")  # the PTX is read, lines are named, the runtime is replaced
 ARCHITECTURE = ("-gencode", "arch=compute_80,code=[compute_80,sm_80]")  # the default device's
 FOUND, USAGE, OF_A_SIGNAL = 1, 2, 128
@@ -73,6 +76,16 @@ def nvcc(words: list[str]) -> int:
 # ---- Running
 
 
+def started(program: list[str]) -> list[str]:
+    """The command that runs it: a program in Python by a starter that gives Triton the emulator."""
+    if not re.fullmatch(r"python(3(\.\d+)?)?", Path(program[0]).name):
+        return program
+    flags = list(itertools.takewhile(lambda word: re.fullmatch("-[BEIOPRSbdiqsuv]+", word), program[1:]))
+    rest = program[1 + len(flags) :]
+    of_a_program = rest and (rest[0] in {"-m", "-c"} or not rest[0].startswith("-"))
+    return [program[0], *flags, str(STARTER), *rest] if of_a_program else program
+
+
 def run(options: argparse.Namespace) -> tuple[int, list[Finding]]:
     """Runs the program on the emulator; how it ended, and what was found."""
     with tempfile.TemporaryDirectory(prefix="warpemu-") as folder:
@@ -83,7 +96,7 @@ def run(options: argparse.Namespace) -> tuple[int, list[Finding]]:
         if options.device:
             words["WARPEMU_DEVICE"] = options.device
         try:
-            code = subprocess.run(options.program, check=False, env={**os.environ, **words}).returncode  # noqa: S603
+            code = subprocess.run(started(options.program), check=False, env={**os.environ, **words}).returncode  # noqa: S603
         except OSError as error:
             name = options.program[0]
             here = "" if "/" in name else f"; a program in this folder is ./{name}"

@@ -67,6 +67,12 @@ int warpemu_release_memory(void* device_pointer) {
   return cudaSuccess;
 }
 
+int warpemu_name_memory(const void* device_pointer, const char* name) {
+  const auto address = reinterpret_cast<uint64_t>(device_pointer);
+  const bool is_known = name != nullptr && DeviceMemory::instance().rename(address, name);
+  return is_known ? cudaSuccess : cudaErrorInvalidValue;
+}
+
 size_t warpemu_drain_diagnostics(char* json_lines, size_t capacity) {
   return Diagnostics::instance().drain(json_lines, capacity);
 }

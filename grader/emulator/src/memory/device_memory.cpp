@@ -238,6 +238,15 @@ bool DeviceMemory::unregister_host(void* host) {
   return true;
 }
 
+bool DeviceMemory::rename(uint64_t address, std::string name) {
+  std::lock_guard lock(mutex_);
+  const auto found = allocations_.find(address);
+  if (found == allocations_.end()) return false;
+  snapshot_.reset();
+  found->second.name = std::move(name);
+  return true;
+}
+
 std::optional<uint64_t> DeviceMemory::import(uint8_t* host, uint64_t bytes, uint64_t offset_in_page,
                                              bool read_only, std::string name) {
   std::lock_guard lock(mutex_);

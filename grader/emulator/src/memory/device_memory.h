@@ -71,6 +71,8 @@ class DeviceMemory {
   // Memory of the program (cudaHostRegister): device address = host address.
   bool register_host(void* host, uint64_t bytes);
   bool unregister_host(void* host);
+  // Of the allocation that begins there; false: none does.
+  bool rename(uint64_t address, std::string name);
   // Foreign memory already mapped at `host` (a page multiple before the first byte included by the caller).
   std::optional<uint64_t> import(uint8_t* host, uint64_t bytes, uint64_t offset_in_page, bool read_only,
                                  std::string name);

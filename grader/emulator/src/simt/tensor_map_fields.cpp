@@ -58,11 +58,12 @@ void replace_in_lane(const LaneCopy& c) {
   at.look_at(0, sizeof(TensorMap));
   TensorMap map;
   std::memcpy(static_cast<void*>(&map), at.host(), sizeof map);
-  const bool was_sealed = map.is_sealed();
+  // A kernel may begin with 128 zeros and set each field: Triton does.
+  const bool is_map = map.is_sealed() || map.is_blank();
   const uint64_t value =
       c.i.bytes == 8 ? lanes<uint64_t>(c.w, c.i.b)[c.lane] : lanes<uint32_t>(c.w, c.i.b)[c.lane];
   set_field(map, static_cast<MapField>(c.i.variant), c.i.vec[0], value);
-  if (was_sealed) map.seal();
+  if (is_map) map.seal();
   std::memcpy(at.host(), &map, sizeof map);
 }
 

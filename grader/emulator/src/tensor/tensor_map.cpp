@@ -68,6 +68,11 @@ bool TensorMap::is_sealed() const {
   return mark == kMark && check == checksum(*this);
 }
 
+bool TensorMap::is_blank() const {
+  static constexpr TensorMap kBlank;
+  return std::memcmp(this, &kBlank, sizeof kBlank) == 0;
+}
+
 uint32_t TensorMap::box_bytes() const {
   uint32_t bytes = row_bytes();
   for (uint32_t axis = 1; axis < rank; ++axis) bytes *= count(axis);

@@ -70,6 +70,7 @@ struct TensorMap {
   }
   uint32_t row_bytes() const { return box[0] * bytes_of(type); }
   uint32_t box_bytes() const;
+  bool is_blank() const;  // nothing but zeros
 };
 static_assert(sizeof(TensorMap) == 128);
 
