@@ -82,6 +82,14 @@ def test_a_mistake_is_told_at_its_line_with_the_array_s_name(mistake: str, tmp_p
     assert files <= {str(program)}
 
 
+def test_tensors_may_be_torch_s_on_the_cpu() -> None:
+    """Tried with Debian's torch 1.13; PyPI's is of several GB, so most machines skip this."""
+    done = python("--checks", "all", PROGRAMS / "of_torch/vector_addition.py")
+    if "No module named 'torch'" in done.stderr:
+        pytest.skip("no torch on this machine")
+    assert (done.returncode, done.stdout) == (0, "the sums agree\n"), done.stderr
+
+
 def test_the_program_gets_its_arguments_and_its_exit_code_is_kept(tmp_path: Path) -> None:
     """As from Python itself, also where no Triton is imported."""
     program = tmp_path / "program.py"

@@ -30,8 +30,9 @@ struct FinalPoints {
   bool unfinished = false;  // points would be out of less than they are worth
 };
 
-// `parts` has of each record at least view_fields(). One object a student (schema warpgrade.feedback.v1, README.md here), in the run's order, then the roster's
-// students without a submission; of several attempts the one that counts. `pseudonyms` by submission;
+// `parts` has of each record at least view_fields(). One object a student (schema warpgrade.feedback.v1,
+// README.md here), in the run's order, then the roster's students without a submission; of several attempts
+// the one that counts. `pseudonyms` by submission;
 // `finals` by student; `made_from` tells people which state of which sources the points are.
 std::vector<nlohmann::json> feedback_views(const Policy& policy, const RunParts& parts,
                                            const std::map<std::string, std::string>& pseudonyms,

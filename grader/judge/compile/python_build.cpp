@@ -172,7 +172,7 @@ bool PythonBuild::compile() {
       {kCompilerInside, workshop_.stage_text("job.json", json_text(job)), Workshop::inside("build")}, mounts);
   const std::string words = listen(step);
   if (!step.process.ok()) {
-    if (!fail_in_time(step, "the compiler")) return false;
+    if (!fail_in_time(step, "importing the program and compiling its kernels")) return false;
     const std::string line = first_error(words, "");
     return fail("compile_error", "error",
                 line.empty() ? fmt::format("the compiler failed: {}", step.process.describe()) : line);

@@ -22,11 +22,6 @@ bool is_passed_over(const std::string& name) {
   return name.starts_with(".") || is_folder_of_others(name);
 }
 
-bool takes_python(const std::string& lab) {
-  const auto declared = declaration::find_declaration(lab);
-  return declared && declaration::why_no_python(*declared).empty();
-}
-
 struct FoundSources {
   std::vector<fs::path> python, cuda;  // files, sorted
   std::optional<fs::path> module;      // <lab>.py, the one that lies highest
@@ -100,12 +95,15 @@ class PythonReading {
 
 }  // namespace
 
-bool is_python_hand_in(const fs::path& file, const std::string& lab) {
-  return file.filename() == lab + ".py" && takes_python(lab);
+std::string why_no_python_hand_in(const std::string& lab) {
+  const auto declared = declaration::find_declaration(lab);
+  const std::string why = declared ? declaration::why_no_python(*declared) : "";
+  if (declared && why.empty()) return "";
+  return fmt::format("lab {} takes CUDA C++ alone{}", lab, why.empty() ? "" : ", since " + why);
 }
 
 std::optional<TidiedSources> python_sources(const UntrustedFolder& folder, const std::string& lab) {
-  if (!takes_python(lab)) return std::nullopt;
+  if (!why_no_python_hand_in(lab).empty()) return std::nullopt;
   const FoundSources found = look_for_sources(folder, lab);
   if (!found.module) return std::nullopt;
   const UntrustedFile module = folder.read(*found.module, kMostPythonBytes);

@@ -12,7 +12,7 @@ namespace warpgrade {
 // A hand-in has one language: where both are filled, that is its problem.
 std::optional<TidiedSources> python_sources(const UntrustedFolder& folder, const std::string& lab);
 
-// "vector_add.py", of a lab that takes it.
-bool is_python_hand_in(const std::filesystem::path& file, const std::string& lab);
+// Why a lab takes no hand-in in Python: "lab spmm takes CUDA C++ alone"; empty: it takes one.
+std::string why_no_python_hand_in(const std::string& lab);
 
 }  // namespace warpgrade

@@ -11,7 +11,6 @@
 #include "base/text.h"
 #include "base/untrusted.h"
 #include "judge/compile/build_file.h"
-#include "judge/compile/python_sources.h"
 #include "judge/compile/source_name.h"
 #include "judge/compile/vendor_libraries.h"
 
@@ -183,7 +182,7 @@ FolderLook look_into(const fs::path& folder, const std::string& lab) {
     if (is_hidden(name.string())) continue;
     if (entry.is_directory(ignored)) look.folders.push_back(entry.path());
     if (!entry.is_regular_file(ignored)) continue;
-    look.has_sources |= may_hold_source(name) || is_python_hand_in(name, lab);
+    look.has_sources |= may_hold_source(name) || name == lab + ".py";
     look.has_manifest |= name == "submission.yaml";
     if (!is_build_file(name)) continue;
     if (const UntrustedFile text = opened.read(name, kMostBuildFileBytes); text.ok())

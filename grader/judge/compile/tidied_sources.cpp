@@ -118,6 +118,7 @@ class Tidying {
     if (code && entry.kind == Kind::kOther)
       return fail(describe(UntrustedState::kNotRegular, entry.name, kMostBytes));
     if (entry.kind != Kind::kFile) return true;
+    has_python_ |= entry.name.filename() == lab_ + ".py";
     if (++files_ <= kFilesNamed) first_files_.push_back(shown_name(entry.name));
     if (code) {
       bytes_ += entry.bytes;
@@ -286,11 +287,13 @@ class Tidying {
     if (files_ == 0)
       return fmt::format("the folder is empty: no source file (.cu, .cpp) was handed in; hand in {}.cu",
                          lab_);
+    const std::string no_python = has_python_ ? why_no_python_hand_in(lab_) : "";
     const std::string more = files_ > kFilesNamed ? fmt::format(" and {} more", files_ - kFilesNamed) : "";
     return fmt::format(
-        "no source file (.cu, .cpp) was handed in: there {} {}{}; hand in {}.cu, or a notebook with a "
+        "no source file (.cu, .cpp) was handed in: there {} {}{}{}; hand in {}.cu, or a notebook with a "
         "cell %%writefile {}.cu",
-        files_ == 1 ? "is" : "are", fmt::join(first_files_, ", "), more, lab_, lab_);
+        files_ == 1 ? "is" : "are", fmt::join(first_files_, ", "), more,
+        no_python.empty() ? "" : ", and " + no_python, lab_, lab_);
   }
 
   const UntrustedFolder& folder_;
@@ -300,6 +303,7 @@ class Tidying {
   std::vector<fs::path> codes_, notebooks_, build_names_;
   std::vector<std::string> first_files_;
   std::size_t files_ = 0;
+  bool has_python_ = false;  // <lab>.py
   std::uint64_t bytes_ = 0;
   std::vector<Read> read_;
   std::map<fs::path, fs::path> names_;

@@ -342,6 +342,24 @@ def imported(contract: Contract) -> ModuleType:
         raise CannotCompileError(problem_of(error)) from error
 
 
+def check_call(module: ModuleType, contract: Contract, call: str) -> None:
+    """The function that the judge calls has the contract's parameters, whatever their names."""
+    function = getattr(module, call)
+    names = [each["name"] for each in contract.description[call]]
+    try:
+        signature = inspect.signature(function)
+        signature.bind(*names)
+    except (TypeError, ValueError) as error:
+        code = getattr(inspect.unwrap(function), "__code__", None)
+        place = (
+            f"{shown(code.co_filename) or contract.lab + '.py'}:{code.co_firstlineno}"
+            if code
+            else contract.lab + ".py:1"
+        )
+        wanted = f"{call}({', '.join(names)})"
+        raise CannotCompileError(f"{place}: error: the judge calls {wanted}, and {one_line(str(error))}") from error
+
+
 def main() -> int:
     """Compile the job's submission."""
     contract = Contract(JOB["lab"])
@@ -354,6 +372,8 @@ def main() -> int:
         module = imported(contract)
         if not hasattr(module, "run"):
             raise CannotCompileError(f"{shown(str(module.__file__))}:1: error: there is no function run")
+        for call in ("plan", "run") if contract.has_plan and hasattr(module, "plan") else ("run",):
+            check_call(module, contract, call)
         record_cases(module, contract, recorder)
         made = compile_all(recorder)
     except CannotCompileError as error:
