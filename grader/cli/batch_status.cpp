@@ -14,6 +14,8 @@
 #include "base/say.h"
 #include "base/terminal.h"
 #include "cli/batch_commands.h"
+#include "course/batch/node_tests.h"
+#include "course/batch/nodes.h"
 #include "course/record/events.h"
 #include "course/slurm/reasons.h"
 #include "course/slurm/rounds.h"
@@ -111,6 +113,22 @@ void print_round(const RoundReport& report) {
   tell("  logs of the tasks: {}\n", report.logs);
 }
 
+void print_nodes(const RunFolder& folder, const json& run) {
+  const std::string text = node_tests_text(folder, judging_nodes(folder, run));
+  if (!text.empty()) tell("\n{}", text);
+}
+
+json nodes_json(const RunFolder& folder) {
+  json nodes = json::array();
+  const std::vector<NodeTest> tests = read_node_tests(folder);
+  for (const NodeTest& test : tests) {
+    json node = test.to_json();
+    if (const auto why = why_left_out(tests, test.node)) node["left_out"] = *why;
+    nodes.push_back(std::move(node));
+  }
+  return nodes;
+}
+
 // Events that ask for nothing any more: their submissions have all verdicts, or, where they name none, the
 // rounds are over.
 class Trouble {
@@ -179,6 +197,7 @@ bool print_status(const fs::path& path) {
   tell("submissions  [{}] {}/{}\n", bar(finished, submissions), finished, submissions);
   if (count["faults"] > 0) tell("judge faults waiting for another try: {}\n", count["faults"].get<size_t>());
   print_round(report_of(folder, batch));
+  print_nodes(folder, run);
   if (batch.contains("watch")) tell("watching {}\n", batch.at("source").get<std::string>());
   print_trouble(Trouble(folder, run, recorded == all));
   return recorded == all;
@@ -222,6 +241,7 @@ void print_status_json(const fs::path& path) {
                     {"submissions", {{"finished", count["finished"]}, {"all", submissions}}},
                     {"done", count["recorded"] == all},
                     {"round", round_json(report_of(folder, batch))},
+                    {"nodes", nodes_json(folder)},
                     {"trouble", trouble.open()},
                     {"events", events}}
                    .dump(1, ' ', false, json::error_handler_t::replace));

@@ -10,7 +10,6 @@
 #include <thread>
 
 #include "base/error.h"
-#include "base/process.h"
 #include "base/waiting.h"
 #include "course/slurm/refusal.h"
 #include "course/slurm/units.h"
@@ -67,9 +66,9 @@ bool ask_for_restart(const OwnTask& task) {
   return !task.job.empty() && asked_once({"scontrol", "requeue", task.job});
 }
 
-bool keep_array_off_node(const OwnTask& task) {
+bool keep_array_off(const OwnTask& task, const std::string& nodes) {
   return !task.array.empty() &&
-         asked_once({"scontrol", "update", "JobId=" + task.array, "ExcNodeList=" + task.node});
+         asked_once({"scontrol", "update", "JobId=" + task.array, "ExcNodeList=" + nodes});
 }
 
 Cluster::Cluster(const Site& site, std::function<void(const std::string&)> silent)
@@ -80,7 +79,8 @@ Cluster::Cluster(const Site& site, std::function<void(const std::string&)> silen
   }
 }
 
-std::string Cluster::ask(const std::vector<std::string>& command, bool may_fail) {
+// What the controller answers, asked again while it does not.
+ProcessResult Cluster::ask_patiently(const std::vector<std::string>& command) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(patience_s_);
   const SlowNote note("waiting for Slurm's controller: it has not answered `" + command[0] + "` yet");
   for (bool reported = false;;) {
@@ -89,14 +89,9 @@ std::string Cluster::ask(const std::vector<std::string>& command, bool may_fail)
     options.timeout = std::chrono::seconds(120);
     options.output_bytes = 64 << 20;
     const ProcessResult result = run_process(options);
-    if (result.ok()) return result.standard_output;
     if (result.exit_code == 127)
       throw UsageError("{} was not found: --executor slurm needs Slurm's commands in PATH", command[0]);
-    if (!is_controller_unreachable(result)) {
-      if (may_fail) return result.standard_output;
-      if (command[0] == "sbatch") throw SbatchRefusal(result.standard_error.substr(0, 1000));
-      throw UsageError("{}: {} ({})", command[0], result.standard_error.substr(0, 500), result.describe());
-    }
+    if (result.ok() || !is_controller_unreachable(result)) return result;
     if (!reported && silent_) silent_(result.standard_error.substr(0, 200));
     reported = true;
     if (std::chrono::steady_clock::now() > deadline)
@@ -107,6 +102,13 @@ std::string Cluster::ask(const std::vector<std::string>& command, bool may_fail)
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
   }
+}
+
+std::string Cluster::ask(const std::vector<std::string>& command, bool may_fail) {
+  const ProcessResult result = ask_patiently(command);
+  if (result.ok() || may_fail) return result.standard_output;
+  if (command[0] == "sbatch") throw SbatchRefusal(result.standard_error.substr(0, 1000));
+  throw UsageError("{}: {} ({})", command[0], result.standard_error.substr(0, 500), result.describe());
 }
 
 ClusterLimits parse_config(const std::string& text) {
@@ -195,14 +197,10 @@ std::string Cluster::submit(const std::string& name, const std::vector<std::stri
 
 TestedJob Cluster::test(const std::vector<std::string>& options,
                         const std::vector<std::string>& script_and_arguments) {
-  ProcessOptions asked;
-  asked.command = {"sbatch", "--test-only"};
-  asked.command.insert(asked.command.end(), options.begin(), options.end());
-  asked.command.insert(asked.command.end(), script_and_arguments.begin(), script_and_arguments.end());
-  asked.timeout = std::chrono::seconds(120);
-  const ProcessResult result = run_process(asked);
-  if (is_controller_unreachable(result))
-    throw UsageError("Slurm's controller does not answer: {}", result.standard_error.substr(0, 200));
+  std::vector<std::string> command{"sbatch", "--test-only"};
+  command.insert(command.end(), options.begin(), options.end());
+  command.insert(command.end(), script_and_arguments.begin(), script_and_arguments.end());
+  const ProcessResult result = ask_patiently(command);
   return {result.ok(), result.ok() ? "" : result.standard_error.substr(0, 1000),
           parse_test_only(result.standard_error)};
 }

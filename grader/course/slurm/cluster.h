@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/process.h"
 #include "course/slurm/plan.h"
 #include "course/slurm/site.h"
 
@@ -38,7 +39,8 @@ struct OwnTask {
 // What a task asks about itself, once; false: it was not taken. Slurm ends the job that asks for its
 // own restart.
 bool ask_for_restart(const OwnTask& task);
-bool keep_array_off_node(const OwnTask& task);  // the array's waiting tasks
+// The array's waiting tasks: they start on none of these, in the place of what was said of nodes before.
+bool keep_array_off(const OwnTask& task, const std::string& nodes);
 
 // What `sbatch --test-only` answered.
 struct TestedJob {
@@ -84,6 +86,7 @@ class Cluster {
   void cancel(const std::vector<std::string>& jobs);
 
  private:
+  ProcessResult ask_patiently(const std::vector<std::string>& command);
   std::string ask(const std::vector<std::string>& command, bool may_fail = false);
   std::map<std::string, TaskState> from_sacct(const std::vector<std::string>& jobs);
   std::map<std::string, TaskState> from_scontrol(const std::vector<std::string>& jobs);

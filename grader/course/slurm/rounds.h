@@ -60,6 +60,11 @@ class Rounds {
   std::string rehearse();
   // The round's tasks, waiting, running and ended ones.
   RoundReport report(int round);
+  // Whether the round judges on that node although its tests leave it out: Slurm has no other, or the staff
+  // named it.
+  bool admits(int round, const std::string& node) const;
+  // The waiting tasks of a task's array start on no node that is known to be bad, where Slurm has others.
+  void keep_array_off_bad_nodes(int round, const OwnTask& own);
   std::string logs_of(int round) const { return (folder_of(round) / "log").string(); }
 
  private:
@@ -88,6 +93,10 @@ class Rounds {
                      const std::vector<std::string>& after, std::vector<std::string>& submitted,
                      nlohmann::json& ids);
   std::vector<std::string> bad_nodes() const;
+  void choose_nodes(nlohmann::json& planned);
+  bool can_do_without(const nlohmann::json& planned);
+  int more_rounds(int round) const;
+  void log_left_out_nodes(int round);
   std::map<std::string, TaskPlace> places(int round) const;
   nlohmann::json facts_of_lost(const std::string& task, const TaskState& state, int round) const;
   double seconds_a_submission() const;
