@@ -113,23 +113,23 @@ def test_a_node_slower_than_the_others_is_left_out_and_named(
 
 @needs_slurm
 def test_a_node_that_differs_from_itself_is_left_out(tmp_path: Path, cluster: Cluster) -> None:
-    """Also where only it judges at first: what is known before a batch holds, and the limit of rounds does not."""
+    """What was measured before is not measured again; a round that found a bad node does not count as one of few.
+
+    Each node has one of the tasks, which wait until n2's record is there: the round's plan knows nothing of it.
+    """
     run = Run(tmp_path, cluster, STUDENTS)
-    site = run.site(judge={"partition": "gpu"}, **SEPARATE, rounds=1)
-    assert run.batch(site, "--dry-run").returncode == 0
-    for node in ("n1", "n3"):
-        node_record(run, node)
-    # The round's plan knows nothing of n2 yet; its tasks do.
     hold = tmp_path / "hold"
     hold.touch()
-    wait = f"while test -e {hold}; do sleep 0.1; done"
-    only = {"partition": "gpu", "setup": [wait], "nodelist": "n2"}
-    begun = run.batch(run.site(judge=only, **SEPARATE, rounds=1))
+    setup = [f"while test -e {hold}; do sleep 0.1; done"]
+    judge = {"partition": "gpu", "options": ["--exclusive"], "setup": setup}
+    begun = run.batch(run.site(judge=judge, **SEPARATE, rounds=1))
     assert begun.returncode == 0, begun.stderr
+    node_record(run, "n1")
     node_record(run, "n2", low=1.02, high=1.08)
-    anywhere = json.loads((run.run / "batch.json").read_text(encoding="utf-8"))
-    anywhere["site"]["judge"]["nodelist"] = ""
-    (run.run / "batch.json").write_text(json.dumps(anywhere), encoding="utf-8")
+    node_record(run, "n3")
+    stamps = {path: path.stat().st_mtime_ns for path in (run.run / "nodes").iterdir()}
+    running = ("squeue", "-h", "-t", "RUNNING", "-o", "%N")
+    wait_until("a task on each node", lambda: set(cluster.run(*running).split()) == {"n1", "n2", "n3"}, 240)
     hold.unlink()
     log = run.scored()
     all_are_judged(run, log)
@@ -137,6 +137,7 @@ def test_a_node_that_differs_from_itself_is_left_out(tmp_path: Path, cluster: Cl
     assert left and {event["node"] for event in left} == {"n2"}, log
     assert "1.050 (1.020 to 1.080) times as fast as itself" in left[0]["message"]
     assert all("n2" not in nodes for nodes in judged_on(run).values()), judged_on(run)
+    assert {path: path.stat().st_mtime_ns for path in (run.run / "nodes").iterdir()} == stamps
 
 
 @needs_slurm
@@ -153,3 +154,18 @@ def test_the_only_node_judges_whatever_its_tests_say(tmp_path: Path, cluster: Cl
     assert admitted and "Slurm has no other node" in admitted[0]["message"], log
     told = run.call("score", run.run).stdout
     assert "n1 alone was tested" in told and "left out: n1: a program is 1.050" in told, told
+
+
+@needs_slurm
+def test_the_only_node_is_tried_again_after_a_fault(tmp_path: Path, cluster: Cluster) -> None:
+    """The site's probe fails once, as a GPU that somebody mends: its waiting tasks and the next round have no other."""
+    run = Run(tmp_path, cluster, STUDENTS)
+    failed = tmp_path / "failed"
+    probe = ["sh", "-c", f"test -e {failed} || {{ touch {failed}; exit 1; }}"]
+    judge = {"partition": "gpu", "nodelist": "n1", "options": ["--exclusive"]}
+    site = run.site(judge=judge, probe=probe, task_minutes=2, submission_minutes=1)
+    assert run.batch(site).returncode == 0
+    log = run.scored()
+    all_are_judged(run, log)
+    assert [event["node"] for event in log if event["event"] == "gpu_wedged"] == ["n1"], log
+    assert [event for event in log if event["event"] == "node_admitted"], log

@@ -28,6 +28,25 @@ HEAVY = NAIVE.replace("cudaError_t vector_add_run(", "#include <vector>\n\ncudaE
     "  vector_add_kernel<<<",
     1,
 )
+# It holds 700 MiB of device memory for each run, and fills it.
+HEAVY_ON_DEVICE = NAIVE.replace(
+    "  vector_add_kernel<<<",
+    "  static void* held = nullptr;\n"
+    "  if (held == nullptr && cudaMalloc(&held, 700u << 20) != cudaSuccess) return cudaErrorMemoryAllocation;\n"
+    "  cudaMemsetAsync(held, 1, 700u << 20, stream);\n"
+    "  vector_add_kernel<<<",
+    1,
+)
+# On an emulated B200 it sleeps until somebody ends it.
+SLOW_ON_B200 = NAIVE.replace(
+    "cudaError_t vector_add_run(", "#include <unistd.h>\n#include <cstring>\n\ncudaError_t vector_add_run(", 1
+).replace(
+    "  vector_add_kernel<<<",
+    "  cudaDeviceProp device;\n"
+    '  if (cudaGetDeviceProperties(&device, 0) == cudaSuccess && std::strstr(device.name, "B200")) sleep(500);\n'
+    "  vector_add_kernel<<<",
+    1,
+)
 NEEDED_MB = 2048 + 1024 + 2048  # the submission's, the emulated device's, the judge's
 
 
@@ -109,6 +128,26 @@ def test_a_task_that_meets_its_memory_limit_costs_no_student_anything(tmp_path: 
 
 @needs_slurm
 @needs_memory_groups
+def test_device_memory_that_a_task_does_not_have_is_the_clusters_fault(tmp_path: Path, limited: Cluster) -> None:
+    """A cudaMalloc of what the policy allows, on the emulator, whose device memory is the task's.
+
+    As above the kernel (cgroup-v1/memory.rst) is what this is held against.
+    """
+    run = Run(tmp_path, limited, {"ada": NAIVE, "hal": HEAVY_ON_DEVICE})
+    group = "/sys/fs/cgroup/memory$(grep :memory: /proc/self/cgroup | cut -d: -f3)"
+    lower = f"test -e {tmp_path}/met || echo 600M > {group}/memory.limit_in_bytes"
+    done = run.batch(run.site(judge={"partition": "gpu", "setup": [lower, f"touch {tmp_path}/met"]}))
+    assert done.returncode == 0, done.stderr
+    log = run.scored()
+    assert run.verdicts() == {"ada": ["accepted"] * 2, "hal": ["accepted"] * 2}, log
+    short = [event for event in log if event["event"] in {"memory_short", "out_of_memory"}]
+    assert short and {event["submission"] for event in short} == {"hal"}, log
+    plan = json.loads((run.run / "rounds/2/plan.json").read_text(encoding="utf-8"))
+    assert plan["memory_times"] == 2, plan
+
+
+@needs_slurm
+@needs_memory_groups
 def test_a_student_who_goes_beyond_the_policy_is_told_so_in_a_task_too(tmp_path: Path, limited: Cluster) -> None:
     """The own limit of a submission stays the submission's."""
     hog = HEAVY.replace("1200u", "2300u")
@@ -117,6 +156,31 @@ def test_a_student_who_goes_beyond_the_policy_is_told_so_in_a_task_too(tmp_path:
     log = run.scored()
     assert run.verdicts() == {"ann": ["memory_limit"] * 2}, log
     assert not [event for event in log if event["event"] == "memory_short"], log
+
+
+@needs_slurm
+def test_a_task_that_runs_out_of_time_costs_no_student_anything(tmp_path: Path, cluster: Cluster) -> None:
+    """Slurm ends the task while a student's program runs: no verdict, and the next round judges the case.
+
+    `time:` below what a case may take is refused, so the limit is lowered behind Slurm's back, as a cluster's staff
+    may (scontrol(1), TimeLimit; its least is a minute, which is what this test takes). A line of `setup:` makes the
+    program slow in the first round.
+    """
+    run = Run(tmp_path, cluster, {"ada": NAIVE, "hal": SLOW_ON_B200})
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(policy.read_text(encoding="utf-8").replace("emulator: 20", "emulator: 600"), encoding="utf-8")
+    slow = f"test -e {tmp_path}/slow || export WARPEMU_DEVICE=b200"
+    begun = run.batch(run.site(judge={"partition": "gpu", "setup": [slow, f"touch {tmp_path}/slow"]}))
+    assert begun.returncode == 0, begun.stderr
+    jobs = json.loads((run.run / "rounds/1/submitted.json").read_text())
+    cluster.run("scontrol", "update", f"JobId={jobs['judge'][0]}", "TimeLimit=1")
+    log = run.scored()
+    assert run.verdicts() == {"ada": ["accepted"] * 2, "hal": ["accepted"] * 2}, log
+    ended = [event for event in log if event["event"] == "task_timeout"]
+    assert ended and ended[0]["submission"] == "hal" and ended[0]["case"] in CASES.split(","), log
+    assert ended[0]["task"] == "judge" and ended[0]["node"] in {"n1", "n2"}, ended
+    assert not [event for event in log if event["kind"] == "staff"], log
+    assert (run.run / "rounds/2/done.json").exists()
 
 
 def documents(path: Path) -> list[str]:

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "base/error.h"
@@ -47,25 +48,26 @@ bool Rounds::can_do_without(const json& planned) {
   return cluster_.test(task_of("judge", planned).sbatch_options(), {script.string()}).taken;
 }
 
-// `exclude`: nodes that judge nothing in this round; `admit`: those that tests leave out, and that judge.
+// `exclude`: nodes that judge nothing in this round. `admit`: those that would, were there others: without any
+// node the class would stay without verdicts, and one that failed may have been mended since.
 void Rounds::choose_nodes(json& planned) {
-  const std::vector<std::string> failed = bad_nodes();
-  std::set<std::string> apart = left_out_by_tests(folder_);
-  planned["exclude"] = failed;
-  planned["admit"] = json::array();
-  if (const std::string named = planned.value("same_node", ""); apart.erase(named) > 0)
-    planned["admit"] = {named};
-  if (apart.empty()) return;
-  json without = planned;
-  std::set<std::string> all(failed.begin(), failed.end());
-  all.insert(apart.begin(), apart.end());
-  without["exclude"] = all;
-  // Where Slurm refuses either, it says why when the round is submitted.
-  if (can_do_without(without) || !can_do_without(planned)) {
-    planned["exclude"] = all;
-    return;
-  }
-  for (const std::string& node : apart) planned["admit"].push_back(node);
+  using Nodes = std::set<std::string>;
+  const std::vector<std::string> events = bad_nodes();
+  const Nodes failed(events.begin(), events.end());
+  Nodes all = left_out_by_tests(folder_), admitted;
+  if (const std::string named = planned.value("same_node", ""); all.erase(named) > 0) admitted.insert(named);
+  all.insert(failed.begin(), failed.end());
+  const std::vector<Nodes> choices{all, failed, {}};
+  const auto chosen = std::find_if(choices.begin(), choices.end(), [&](const Nodes& excluded) {
+    planned["exclude"] = excluded;
+    return all.empty() || can_do_without(planned);
+  });
+  // Where Slurm takes none of them, it says why when the round is submitted.
+  const Nodes excluded = chosen == choices.end() ? all : *chosen;
+  std::set_difference(all.begin(), all.end(), excluded.begin(), excluded.end(),
+                      std::inserter(admitted, admitted.end()));
+  planned["exclude"] = excluded;
+  planned["admit"] = admitted;
 }
 
 bool Rounds::admits(int round, const std::string& node) const {

@@ -148,7 +148,7 @@ json Rounds::plan(int round, int chain_begin) {
   write_new_text(folder_of(round) / "plan.json", planned.dump(1) + "\n");
   if (const json admitted = planned.at("admit"); !admitted.empty())
     events_.for_staff("node_admitted",
-                      fmt::format("{}: left out by its tests, and used all the same: {}",
+                      fmt::format("{}: left out by its tests or after a fault, and used all the same: {}",
                                   fmt::join(admitted.get<std::vector<std::string>>(), ", "),
                                   planned.contains("same_node") ? "--same-node names it"
                                                                 : "Slurm has no other node for these tasks"),
