@@ -49,8 +49,9 @@ class Judging {
   JudgeJob outline(const Share& share) const;
   // What judge() asks a judge about these cases of submission i.
   JudgeJob job_for(size_t i, std::vector<CaseInput> cases, const Share& share) const;
-  // The staff's naive solution of a lab, any lab, on one case; on a GPU timed beside itself (baseline "self"),
-  // behind the baseline of the same source, as --self does it. Throws JudgeFault where it does not compile.
+  // The staff's naive solution of a lab, any lab, on one case; on a GPU timed beside itself (baseline
+  // "self"), behind the baseline of the same source, as --self does it. Throws JudgeFault where it does
+  // not compile.
   JudgeJob job_against_itself(const Lab& lab, const CaseInput& input, const Share& share);
   // Judges what is missing of submission i, which was compiled. Returns the ids of cases that others on the
   // GPU may have disturbed, or that ran out of time while the machine was busy: they are to be judged again

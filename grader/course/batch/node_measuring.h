@@ -1,5 +1,5 @@
-// A node of a cluster before it judges: a program of the staff's is timed beside a copy of itself, and how much
-// memory it moves in a second. The judge measures as it does for a class; there is no other clock.
+// A node of a cluster before it judges: a program of the staff's is timed beside a copy of itself, and how
+// much memory it moves in a second. The judge measures as it does for a class; there is no other clock.
 #pragma once
 
 #include "course/batch/judging.h"

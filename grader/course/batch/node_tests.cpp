@@ -91,8 +91,8 @@ std::string why_figure(const Figure& figure, const Range& range) {
       std::exp(figure.log) / kGigabyte, std::exp(range.low) / kGigabyte, std::exp(range.high) / kGigabyte);
 }
 
-// The node that lies farthest outside of the others' range; of two that are equally far, as any two alone are,
-// the slower one: what disturbs a node makes it slower. None: all are inside, or there is one alone.
+// The node that lies farthest outside of the others' range; of two that are equally far, as any two alone
+// are, the slower one: what disturbs a node makes it slower. None: all are inside, or there is one alone.
 std::optional<LeftOutNode> farthest(const std::vector<Figure>& figures) {
   constexpr double kSame = 1e-9;
   if (figures.size() < 2) return std::nullopt;

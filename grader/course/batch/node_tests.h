@@ -1,5 +1,5 @@
-// What the nodes of a cluster measured before they judged, and which of them differ from the others. Measuring:
-// node_measuring.h; README.md here has the rule with its reasons.
+// What the nodes of a cluster measured before they judged, and which of them differ from the others.
+// Measuring: node_measuring.h; README.md here has the rule with its reasons.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -256,7 +256,7 @@ std::vector<QueuedTask> parse_queue(const std::string& text) {
     if (field.size() < 7) continue;
     const bool single = field[1] == "N/A" || field[1].empty();
     tasks.push_back({task_name(field[0], single ? "" : field[1]), field[2], field[3], field[4], field[6],
-                     field[5] == "N/A" ? "" : field[5]});
+                     field[5] == "N/A" ? "" : field[5], field.size() > 7 ? time_s(field[7]).value_or(0) : 0});
   }
   return tasks;
 }
@@ -264,7 +264,7 @@ std::vector<QueuedTask> parse_queue(const std::string& text) {
 std::vector<QueuedTask> Cluster::queue(const std::vector<std::string>& names) {
   if (names.empty()) return {};
   return parse_queue(ask({"squeue", "-h", "--array", fmt::format("--name={}", fmt::join(names, ",")), "-o",
-                          "%F|%K|%j|%T|%N|%S|%r"}));
+                          "%F|%K|%j|%T|%N|%S|%r|%M"}));
 }
 
 void Cluster::cancel(const std::vector<std::string>& jobs) {
@@ -285,7 +285,8 @@ std::map<std::string, TaskState> parse_sacct(const std::string& text) {
   for (const std::string& line : split(text, '\n')) {
     const std::vector<std::string> field = split(line, '|');
     if (field.size() < 4) continue;
-    TaskState now{first_word(field[1]), field[3], field[2], 0};
+    TaskState now{first_word(field[1]), field[3], field[2], 0,
+                  field.size() > 4 ? std::strtod(field[4].c_str(), nullptr) : 0};
     if (const std::size_t bracket = field[0].find("_["); bracket != std::string::npos) {
       for (const std::string& task : each_task(field[0].substr(0, bracket), field[0].substr(bracket + 1)))
         states.emplace(task, now);
@@ -303,7 +304,7 @@ std::map<std::string, TaskState> parse_sacct(const std::string& text) {
 
 std::map<std::string, TaskState> Cluster::from_sacct(const std::vector<std::string>& jobs) {
   return parse_sacct(ask({"sacct", "-nPXD", "-j", fmt::format("{}", fmt::join(jobs, ",")),
-                          "--format=JobID,State,ExitCode,NodeList"}));
+                          "--format=JobID,State,ExitCode,NodeList,ElapsedRaw"}));
 }
 
 std::map<std::string, TaskState> parse_scontrol(const std::string& text) {
@@ -316,7 +317,7 @@ std::map<std::string, TaskState> parse_scontrol(const std::string& text) {
     }
     if (!field.contains("JobId")) continue;
     TaskState state{field["JobState"], field["NodeList"], field["ExitCode"],
-                    std::atoi(field["Restarts"].c_str())};
+                    std::atoi(field["Restarts"].c_str()), time_s(field["RunTime"]).value_or(0)};
     const std::string job = field.contains("ArrayJobId") ? field["ArrayJobId"] : field["JobId"];
     if (!field.contains("ArrayTaskId"))
       states[job] = state;

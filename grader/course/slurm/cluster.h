@@ -20,11 +20,13 @@ struct TaskState {
   std::string state;  // COMPLETED, RUNNING, NODE_FAIL, ...
   std::string node, exit_code;
   int restarts = 0;
+  double elapsed_s = 0;  // of its last life
 };
 
 // A task that waits or runs.
 struct QueuedTask {
   std::string task, name, state, node, reason, starts;
+  double elapsed_s = 0;
 };
 
 // The task that this process is in, by the variables that Slurm sets; words are empty where it is in none.

@@ -1,4 +1,5 @@
-// Which nodes a round judges on: those that failed, and those whose tests differ from the others', are left out.
+// Which nodes a round judges on: those that failed, and those whose tests differ from the others', are
+// left out.
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -48,8 +49,8 @@ bool Rounds::can_do_without(const json& planned) {
   return cluster_.test(task_of("judge", planned).sbatch_options(), {script.string()}).taken;
 }
 
-// `exclude`: nodes that judge nothing in this round. `admit`: those that would, were there others: without any
-// node the class would stay without verdicts, and one that failed may have been mended since.
+// `exclude`: nodes that judge nothing in this round. `admit`: those that would, were there others: without
+// any node the class would stay without verdicts, and one that failed may have been mended since.
 void Rounds::choose_nodes(json& planned) {
   using Nodes = std::set<std::string>;
   const std::vector<std::string> events = bad_nodes();

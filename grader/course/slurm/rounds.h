@@ -14,6 +14,7 @@
 #include "course/record/events.h"
 #include "course/record/run_folder.h"
 #include "course/slurm/cluster.h"
+#include "course/slurm/remaining.h"
 
 namespace warpgrade {
 
@@ -24,17 +25,13 @@ struct TaskPlace {
   std::string log;
 };
 
-struct ReportedTask {
-  std::string task, kind, state, node, reason, starts, log;
-  std::vector<std::string> submissions;
-};
-
 struct RoundReport {
   int round = 0;  // 0: there is none
   bool done = false, cancelled = false;
   std::string logs;  // the folder
   std::vector<ReportedTask> tasks;
-  std::string problem;  // the controller does not answer, nobody is left to look at the tasks
+  std::optional<Remaining> remaining;  // none: nothing is left of the round, or nobody knows
+  std::string problem;                 // the controller does not answer, nobody is left to look at the tasks
 };
 
 class Rounds {
@@ -60,8 +57,8 @@ class Rounds {
   std::string rehearse();
   // The round's tasks, waiting, running and ended ones.
   RoundReport report(int round);
-  // Whether the round judges on that node although its tests leave it out: Slurm has no other, or the staff
-  // named it.
+  // Whether the round judges on that node although its tests leave it out: Slurm has no other, or the
+  // staff named it.
   bool admits(int round, const std::string& node) const;
   // The waiting tasks of a task's array start on no node that is known to be bad, where Slurm has others.
   void keep_array_off_bad_nodes(int round, const OwnTask& own);

@@ -1,7 +1,7 @@
 // The limits of the control groups around a task, read from files as Linux has them. Version 2:
-// Documentation/admin-guide/cgroup-v2.rst of the kernel, "Memory Interface Files" (memory.max, memory.events,
-// memory.events.local). Version 1: Documentation/admin-guide/cgroup-v1/memory.rst (memory.limit_in_bytes,
-// memory.oom_control).
+// Documentation/admin-guide/cgroup-v2.rst of the kernel, "Memory Interface Files" (memory.max,
+// memory.events, memory.events.local). Version 1: Documentation/admin-guide/cgroup-v1/memory.rst
+// (memory.limit_in_bytes, memory.oom_control).
 #include "judge/sandbox/memory_above.h"
 
 #include <gtest/gtest.h>
