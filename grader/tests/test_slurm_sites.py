@@ -223,7 +223,7 @@ def test_a_dry_run_shows_what_would_be_submitted_and_submits_nothing(tmp_path: P
         "judge: 3 tasks in 1 array", f"memory {NEEDED_MB}M", "3.0 hours", "#!/bin/bash -l", "module load cuda",
         "--job-name=gpu-course-week7-vector_add-1-judge-0-", "'--comment=week seven'", "--mail-user=staff@example.edu",
         "--mail-type=END,FAIL", "--nice=5 -p gpu", "Slurm takes it, and the first task could start at 2",
-        "longest wait",
+        "longest wait", "partition gpu: 2 nodes: ",
     ):  # fmt: skip
         assert words in done.stdout, done.stdout
     begun = run.batch(site)
@@ -298,8 +298,11 @@ def test_status_says_where_tasks_are_and_why_they_wait(tmp_path: Path, cluster: 
         wait_until("a reason and its cure", lambda: cure in run.call("status", run.run).stdout, 120)
         text = run.call("status", run.run).stdout
         assert re.search(r"judge PENDING +3\n", text), text
+        assert "; for ada, bo, cy\n" in text, text
+        assert "about 3 minutes of judging are left for one task at a time; none runs now" in text, text
         assert f"logs of the tasks: {run.run}/rounds/1/log" in text, text
         told = json.loads(run.call("status", run.run, "--json").stdout)
+        assert told["round"]["remaining"] == {"seconds": 180.0, "at_once": 0}
         judges = [task for task in told["round"]["tasks"] if task["kind"] == "judge"]
         assert sorted(name for task in judges for name in task["submissions"]) == ["ada", "bo", "cy"]
         assert {task["state"] for task in judges} == {"PENDING"} and all(task["log"] for task in judges)

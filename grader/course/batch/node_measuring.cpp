@@ -24,7 +24,7 @@ constexpr const char* kLab = "vector_add";
 constexpr const char* kCaseOnGpu = "many-64M";
 constexpr const char* kCaseOnEmulator = "many-1M";
 constexpr double kBytesAnElement = 12;  // two read, one written: `work.bytes` of its lab.yaml
-constexpr double kSpeedBudget_s = 2;    // of timed pairs: a test takes some eight seconds
+constexpr double kSpeedBudget_s = 2;    // of timed pairs
 // Equal programs give an interval of 95 % that does not hold 1 once in twenty times. So the test is repeated
 // then. Three in a row happen by chance once in 8,000 times.
 constexpr int kMostTries = 3;

@@ -213,15 +213,49 @@ std::string parse_test_only(const std::string& text) {
   return text.substr(begin, text.find_first_of(" \n", begin) - begin);
 }
 
+namespace {
+
+// sinfo's %P: the default partition has a star.
+bool is_meant(const std::string& written, const std::string& partition) {
+  const bool is_default = written.ends_with('*');
+  return partition.empty() ? is_default
+                           : written.substr(0, written.size() - (is_default ? 1 : 0)) == partition;
+}
+
+}  // namespace
+
 double parse_most_time(const std::string& text, const std::string& partition) {
   for (const std::string& line : split(text, '\n')) {
     const std::vector<std::string> field = split(line, '|');
-    if (field.size() < 2) continue;
-    const bool is_default = field[0].ends_with('*');
-    const std::string name = field[0].substr(0, field[0].size() - (is_default ? 1 : 0));
-    if (partition.empty() ? is_default : name == partition) return time_s(field[1]).value_or(0);
+    if (field.size() >= 2 && is_meant(field[0], partition)) return time_s(field[1]).value_or(0);
   }
   return 0;
+}
+
+std::string parse_nodes(const std::string& text, const std::string& partition) {
+  std::map<std::string, long> states;
+  long all = 0;
+  for (const std::string& line : split(text, '\n')) {
+    const std::vector<std::string> field = split(line, '|');
+    if (field.size() < 3 || !is_meant(field[0], partition)) continue;
+    const long count = std::strtol(field[1].c_str(), nullptr, 10);
+    states[field[2]] += count;
+    all += count;
+  }
+  std::vector<std::string> words;
+  for (const auto& [state, count] : states) words.push_back(fmt::format("{} {}", count, state));
+  return fmt::format("{} node{}{}{}", all, all == 1 ? "" : "s", words.empty() ? "" : ": ",
+                     fmt::join(words, ", "));
+}
+
+// Of several partitions each by itself.
+std::string Cluster::nodes_text(const std::string& partition) {
+  const std::string answer = ask({"sinfo", "-h", "-o", "%P|%D|%T"}, true);
+  if (partition.empty()) return "the default partition: " + parse_nodes(answer, "");
+  std::vector<std::string> words;
+  for (const std::string& name : split(partition, ','))
+    words.push_back(fmt::format("partition {}: {}", name, parse_nodes(answer, name)));
+  return fmt::format("{}", fmt::join(words, "; "));
 }
 
 // Of several partitions (sbatch takes a list) the one with the least time counts.

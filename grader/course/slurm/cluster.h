@@ -71,6 +71,9 @@ class Cluster {
   // The longest that the partition lets a job run, in seconds; 0: it has no limit. "": the default one.
   double most_time_s(const std::string& partition);
 
+  // "3 nodes: 1 down, 2 idle", of the partition (sinfo's states). "": the default one.
+  std::string nodes_text(const std::string& partition);
+
   // Ids of jobs of this name that Slurm still knows, or only of those that wait or run.
   std::vector<std::string> jobs(const std::string& name, bool live_only);
 
@@ -101,7 +104,8 @@ class Cluster {
 
 // Parsers of the commands' answers.
 std::vector<QueuedTask> parse_queue(const std::string& text);  // squeue -h --array, -o as cluster.cpp asks
-double parse_most_time(const std::string& text, const std::string& partition);  // sinfo -h -o "%P|%l"
+double parse_most_time(const std::string& text, const std::string& partition);   // sinfo -h -o "%P|%l"
+std::string parse_nodes(const std::string& text, const std::string& partition);  // sinfo -h -o "%P|%D|%T"
 std::string parse_test_only(
     const std::string& text);  // the time in "sbatch: Job 7 to start at TIME using ..."
 // "12_[4-6,9%2]" or "12_3": each task by itself, "12_4", ... (squeue(1), sacct(1))

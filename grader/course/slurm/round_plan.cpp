@@ -332,6 +332,7 @@ std::string Rounds::rehearse() {
         words_of(script_words(round + 1, kind, 0)));
     const TestedJob tested = cluster_.test(options, {script.string()});
     if (!tested.taken) throw UsageError(refusal_text(tested.words, task, kind, site_.file));
+    text += fmt::format("  {}\n", cluster_.nodes_text(task.partition));
     text += fmt::format("  Slurm takes it{}\n",
                         tested.starts.empty() ? "" : ", and the first task could start at " + tested.starts);
     latest_start = std::max(latest_start, tested.starts);

@@ -165,6 +165,14 @@ TEST(SlurmAnswers, WaitingTasksOfAnArrayCountEach) {
   EXPECT_TRUE(shown.contains("8_6"));
 }
 
+// sinfo(1): %P, %D, %T; a line a state.
+TEST(SlurmNodes, AreCountedByPartitionAndState) {
+  const std::string told = "cpu|12|idle\ngpu*|1|down*\ngpu*|2|mixed\ngpu*|4|idle\n";
+  EXPECT_EQ(parse_nodes(told, "gpu"), "7 nodes: 1 down*, 4 idle, 2 mixed");
+  EXPECT_EQ(parse_nodes(told, ""), "7 nodes: 1 down*, 4 idle, 2 mixed") << "the default one";
+  EXPECT_EQ(parse_nodes(told, "none"), "0 nodes");
+}
+
 // sbatch(1): --mem, --time. sinfo(1): %P, %l.
 TEST(SlurmUnits, MemoryAndTimeAreReadAsSbatchReadsThem) {
   EXPECT_EQ(memory_mb("800M"), 800u);
