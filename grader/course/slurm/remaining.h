@@ -18,7 +18,8 @@ struct Remaining {
   int at_once = 0;  // tasks that judge now; with 0 `s` is for one after another
 };
 
-// Of the judging tasks that wait or run. A submission takes what it took in the tasks that have ended well, else
+// Of the judging tasks that wait or run. A submission takes what it took in the tasks that have ended
+// well, else
 // `usual_s`. None: no task is left.
 std::optional<Remaining> remaining_of(const std::vector<ReportedTask>& tasks, double usual_s);
 
