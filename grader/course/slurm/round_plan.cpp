@@ -146,7 +146,7 @@ json Rounds::plan(int round, int chain_begin) {
   aggregate_task();
   make_directories(folder_of(round) / "log");
   write_new_text(folder_of(round) / "plan.json", planned.dump(1) + "\n");
-  if (const json admitted = planned.at("admit"); !admitted.empty())
+  if (const json& admitted = planned.at("admit"); !admitted.empty())
     events_.for_staff("node_admitted",
                       fmt::format("{}: left out by its tests or after a fault, and used all the same: {}",
                                   fmt::join(admitted.get<std::vector<std::string>>(), ", "),
