@@ -14,9 +14,13 @@
 #include "base/say.h"
 #include "base/terminal.h"
 #include "cli/batch_commands.h"
+#include "course/batch/node_tests.h"
+#include "course/batch/nodes.h"
+#include "course/ingest/times.h"
 #include "course/record/events.h"
 #include "course/slurm/reasons.h"
 #include "course/slurm/rounds.h"
+#include "course/slurm/units.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -89,13 +93,30 @@ void print_running(const RoundReport& report) {
 }
 
 void print_waiting(const RoundReport& report) {
-  std::map<std::string, int> reasons;
+  std::map<std::string, std::vector<const ReportedTask*>> reasons;
   for (const ReportedTask& task : report.tasks)
-    if (task.state == "PENDING" && !task.reason.empty() && task.reason != "None") ++reasons[task.reason];
-  for (const auto& [reason, count] : reasons) {
+    if (task.state == "PENDING" && !task.reason.empty() && task.reason != "None")
+      reasons[task.reason].push_back(&task);
+  for (const auto& [reason, tasks] : reasons) {
     const std::string cure = cure_of(reason);
-    tell("  {} wait{}: {}{}{}\n", count, count == 1 ? "s" : "", reason, cure.empty() ? "" : " -> ", cure);
+    std::vector<std::string> whose;
+    for (const ReportedTask* task : tasks)
+      whose.insert(whose.end(), task->submissions.begin(), task->submissions.end());
+    tell("  {} wait{}: {}{}{}{}\n", tasks.size(), tasks.size() == 1 ? "s" : "", reason,
+         cure.empty() ? "" : " -> ", cure, whose.empty() ? "" : "; for " + names(whose));
   }
+}
+
+void print_remaining(const RoundReport& report) {
+  if (!report.remaining) return;
+  const auto& [s, at_once] = *report.remaining;
+  const auto end = std::chrono::system_clock::now() + std::chrono::seconds(static_cast<long>(s));
+  const std::string minutes = fmt::format("{} minute{}", minutes_text(s), s <= 60 ? "" : "s");
+  if (at_once == 0)
+    tell("  about {} of judging are left for one task at a time; none runs now\n", minutes);
+  else
+    tell("  about {} of judging are left with {} task{} at a time: done at about {} UTC\n", minutes, at_once,
+         at_once == 1 ? "" : "s", format_time(std::chrono::system_clock::to_time_t(end)).substr(11, 5));
 }
 
 void print_round(const RoundReport& report) {
@@ -107,8 +128,25 @@ void print_round(const RoundReport& report) {
   for (const auto& [state, tasks] : states) tell("  {:<24} {:>6}\n", state, tasks);
   print_running(report);
   if (!report.done) print_waiting(report);
+  print_remaining(report);
   if (!report.problem.empty()) tell("  {}\n", report.problem);
   tell("  logs of the tasks: {}\n", report.logs);
+}
+
+void print_nodes(const RunFolder& folder, const json& run) {
+  const std::string text = node_tests_text(folder, judging_nodes(folder, run));
+  if (!text.empty()) tell("\n{}", text);
+}
+
+json nodes_json(const RunFolder& folder) {
+  json nodes = json::array();
+  const std::vector<NodeTest> tests = read_node_tests(folder);
+  for (const NodeTest& test : tests) {
+    json node = test.to_json();
+    if (const auto why = why_left_out(tests, test.node)) node["left_out"] = *why;
+    nodes.push_back(std::move(node));
+  }
+  return nodes;
 }
 
 // Events that ask for nothing any more: their submissions have all verdicts, or, where they name none, the
@@ -179,6 +217,7 @@ bool print_status(const fs::path& path) {
   tell("submissions  [{}] {}/{}\n", bar(finished, submissions), finished, submissions);
   if (count["faults"] > 0) tell("judge faults waiting for another try: {}\n", count["faults"].get<size_t>());
   print_round(report_of(folder, batch));
+  print_nodes(folder, run);
   if (batch.contains("watch")) tell("watching {}\n", batch.at("source").get<std::string>());
   print_trouble(Trouble(folder, run, recorded == all));
   return recorded == all;
@@ -196,12 +235,12 @@ json round_json(const RoundReport& report) {
                      {"cure", task.state == "PENDING" ? cure_of(task.reason) : ""},
                      {"starts", task.starts},
                      {"submissions", task.submissions},
+                     {"elapsed_s", task.elapsed_s},
                      {"log", task.log}});
-  return {{"round", report.round},
-          {"done", report.done},
-          {"problem", report.problem},
-          {"logs", report.logs},
-          {"tasks", tasks}};
+  json left;
+  if (report.remaining) left = {{"seconds", report.remaining->s}, {"at_once", report.remaining->at_once}};
+  return {{"round", report.round},     {"done", report.done}, {"remaining", left},
+          {"problem", report.problem}, {"logs", report.logs}, {"tasks", tasks}};
 }
 
 // The same for programs.
@@ -222,6 +261,7 @@ void print_status_json(const fs::path& path) {
                     {"submissions", {{"finished", count["finished"]}, {"all", submissions}}},
                     {"done", count["recorded"] == all},
                     {"round", round_json(report_of(folder, batch))},
+                    {"nodes", nodes_json(folder)},
                     {"trouble", trouble.open()},
                     {"events", events}}
                    .dump(1, ' ', false, json::error_handler_t::replace));

@@ -30,8 +30,9 @@ namespace {
 
 int score_again(const fs::path& run, const std::optional<fs::path>& policy) {
   const RunFolder folder(run);
-  tell("{}", class_table(collect_and_score(folder, policy)));
-  tell("{}", nodes_text(judging_nodes(folder, folder.read_run())));
+  const json scores = collect_and_score(folder, policy), nodes = judging_nodes(folder, folder.read_run());
+  tell("{}{}{}{}", class_table(scores), nodes_text(nodes), node_tests_text(folder, nodes),
+       threshold_nodes_text(scores));
   return kExitGraded;
 }
 

@@ -10,19 +10,17 @@ import json
 import os
 import re
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 from conftest import ROOT, WARPGRADE, warpgrade
+from slurm_class import CASES, NAIVE, Run, wait_until
 from slurm_cluster import Cluster, needs_memory_groups, needs_slurm
 
 pytestmark = pytest.mark.waits
 
-NAIVE = (ROOT / "reference/vector_add/naive/vector_add.cu").read_text(encoding="utf-8")
 # It holds 1.2 GiB of host memory for each run, which the policy allows.
 HEAVY = NAIVE.replace("cudaError_t vector_add_run(", "#include <vector>\n\ncudaError_t vector_add_run(", 1).replace(
     "  vector_add_kernel<<<",
@@ -30,75 +28,26 @@ HEAVY = NAIVE.replace("cudaError_t vector_add_run(", "#include <vector>\n\ncudaE
     "  vector_add_kernel<<<",
     1,
 )
-CASES = "one,odd"
-POLICY = """schema: warpgrade.policy.v1
-name: vector_add
-lab: vector_add
-baseline: naive
-points: {correctness: 100, speed: 0}
-limits: {compile_s: 60, run_s: {cuda: 20, emulator: 20}, host_memory_mb: 2048, device_memory_mb: 1024}
-"""
+# It holds 700 MiB of device memory for each run, and fills it.
+HEAVY_ON_DEVICE = NAIVE.replace(
+    "  vector_add_kernel<<<",
+    "  static void* held = nullptr;\n"
+    "  if (held == nullptr && cudaMalloc(&held, 700u << 20) != cudaSuccess) return cudaErrorMemoryAllocation;\n"
+    "  cudaMemsetAsync(held, 1, 700u << 20, stream);\n"
+    "  vector_add_kernel<<<",
+    1,
+)
+# On an emulated B200 it sleeps until somebody ends it.
+SLOW_ON_B200 = NAIVE.replace(
+    "cudaError_t vector_add_run(", "#include <unistd.h>\n#include <cstring>\n\ncudaError_t vector_add_run(", 1
+).replace(
+    "  vector_add_kernel<<<",
+    "  cudaDeviceProp device;\n"
+    '  if (cudaGetDeviceProperties(&device, 0) == cudaSuccess && std::strstr(device.name, "B200")) sleep(500);\n'
+    "  vector_add_kernel<<<",
+    1,
+)
 NEEDED_MB = 2048 + 1024 + 2048  # the submission's, the emulated device's, the judge's
-
-
-def wait_until(what: str, condition: Callable[[], Any], timeout_s: float, every_s: float = 0.2) -> Any:
-    """The condition's value once it is true."""
-    deadline = time.monotonic() + timeout_s
-    while time.monotonic() < deadline:
-        if value := condition():
-            return value
-        time.sleep(every_s)
-    pytest.fail(f"after {timeout_s} s still not: {what}")
-
-
-class Run:
-    """A small class on a cluster."""
-
-    def __init__(self, folder: Path, cluster: Cluster, students: dict[str, str]) -> None:
-        self.folder, self.cluster, self.run = folder, cluster, folder / "week7"
-        for name, text in students.items():
-            (folder / "class" / name).mkdir(parents=True)
-            (folder / "class" / name / "vector_add.cu").write_text(text, encoding="utf-8")
-        (folder / "policy.yaml").write_text(POLICY, encoding="utf-8")
-        self.options: tuple[str | Path, ...] = (
-            "--lab",
-            "vector_add",
-            "--submissions",
-            folder / "class",
-            "--cases",
-            CASES,
-        )
-        self.options += ("--backend", "emulator", "--policy", folder / "policy.yaml", "--quiet")
-
-    def site(self, **settings: Any) -> Path:
-        """The site's file; JSON is YAML."""
-        path = self.folder / "site.yaml"
-        site = {"compile": {"partition": "cpu"}, "judge": {"partition": "gpu"}, "aggregate": {"partition": "cpu"}}
-        path.write_text(json.dumps({**site, **settings}), encoding="utf-8")
-        return path
-
-    def call(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-        """The program, which finds the cluster."""
-        return warpgrade(*arguments, env=self.cluster.environment)
-
-    def batch(self, site: Path, *more: str) -> subprocess.CompletedProcess[str]:
-        """The class, submitted."""
-        return self.call("batch", self.run, *self.options, "--executor", "slurm", "--site", site, *more)
-
-    def events(self) -> list[dict[str, Any]]:
-        """Everything that was logged so far."""
-        lines = [line for path in self.run.glob("events/*.jsonl") for line in path.read_text().splitlines()]
-        return sorted((json.loads(line) for line in lines), key=lambda event: str(event["at"]))
-
-    def scored(self) -> list[dict[str, Any]]:
-        """The events of the run, once it was scored."""
-        wait_until("the last event", lambda: any(e["event"] == "scored" for e in self.events()), 240)
-        return self.events()
-
-    def verdicts(self) -> dict[str, list[str]]:
-        """By student."""
-        scores = json.loads((self.run / "scores.json").read_text(encoding="utf-8"))
-        return {s["id"]: [case["verdict"] for case in s["cases"]] for s in scores["submissions"]}
 
 
 @pytest.fixture(scope="module")
@@ -179,6 +128,26 @@ def test_a_task_that_meets_its_memory_limit_costs_no_student_anything(tmp_path: 
 
 @needs_slurm
 @needs_memory_groups
+def test_device_memory_that_a_task_does_not_have_is_the_clusters_fault(tmp_path: Path, limited: Cluster) -> None:
+    """A cudaMalloc of what the policy allows, on the emulator, whose device memory is the task's.
+
+    As above the kernel (cgroup-v1/memory.rst) is what this is held against.
+    """
+    run = Run(tmp_path, limited, {"ada": NAIVE, "hal": HEAVY_ON_DEVICE})
+    group = "/sys/fs/cgroup/memory$(grep :memory: /proc/self/cgroup | cut -d: -f3)"
+    lower = f"test -e {tmp_path}/met || echo 600M > {group}/memory.limit_in_bytes"
+    done = run.batch(run.site(judge={"partition": "gpu", "setup": [lower, f"touch {tmp_path}/met"]}))
+    assert done.returncode == 0, done.stderr
+    log = run.scored()
+    assert run.verdicts() == {"ada": ["accepted"] * 2, "hal": ["accepted"] * 2}, log
+    short = [event for event in log if event["event"] in {"memory_short", "out_of_memory"}]
+    assert short and {event["submission"] for event in short} == {"hal"}, log
+    plan = json.loads((run.run / "rounds/2/plan.json").read_text(encoding="utf-8"))
+    assert plan["memory_times"] == 2, plan
+
+
+@needs_slurm
+@needs_memory_groups
 def test_a_student_who_goes_beyond_the_policy_is_told_so_in_a_task_too(tmp_path: Path, limited: Cluster) -> None:
     """The own limit of a submission stays the submission's."""
     hog = HEAVY.replace("1200u", "2300u")
@@ -187,6 +156,31 @@ def test_a_student_who_goes_beyond_the_policy_is_told_so_in_a_task_too(tmp_path:
     log = run.scored()
     assert run.verdicts() == {"ann": ["memory_limit"] * 2}, log
     assert not [event for event in log if event["event"] == "memory_short"], log
+
+
+@needs_slurm
+def test_a_task_that_runs_out_of_time_costs_no_student_anything(tmp_path: Path, cluster: Cluster) -> None:
+    """Slurm ends the task while a student's program runs: no verdict, and the next round judges the case.
+
+    `time:` below what a case may take is refused, so the limit is lowered behind Slurm's back, as a cluster's staff
+    may (scontrol(1), TimeLimit; its least is a minute, which is what this test takes). A line of `setup:` makes the
+    program slow in the first round.
+    """
+    run = Run(tmp_path, cluster, {"ada": NAIVE, "hal": SLOW_ON_B200})
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(policy.read_text(encoding="utf-8").replace("emulator: 20", "emulator: 600"), encoding="utf-8")
+    slow = f"test -e {tmp_path}/slow || export WARPEMU_DEVICE=b200"
+    begun = run.batch(run.site(judge={"partition": "gpu", "setup": [slow, f"touch {tmp_path}/slow"]}))
+    assert begun.returncode == 0, begun.stderr
+    jobs = json.loads((run.run / "rounds/1/submitted.json").read_text())
+    cluster.run("scontrol", "update", f"JobId={jobs['judge'][0]}", "TimeLimit=1")
+    log = run.scored()
+    assert run.verdicts() == {"ada": ["accepted"] * 2, "hal": ["accepted"] * 2}, log
+    ended = [event for event in log if event["event"] == "task_timeout"]
+    assert ended and ended[0]["submission"] == "hal" and ended[0]["case"] in CASES.split(","), log
+    assert ended[0]["task"] == "judge" and ended[0]["node"] in {"n1", "n2"}, ended
+    assert not [event for event in log if event["kind"] == "staff"], log
+    assert (run.run / "rounds/2/done.json").exists()
 
 
 def documents(path: Path) -> list[str]:
@@ -229,7 +223,7 @@ def test_a_dry_run_shows_what_would_be_submitted_and_submits_nothing(tmp_path: P
         "judge: 3 tasks in 1 array", f"memory {NEEDED_MB}M", "3.0 hours", "#!/bin/bash -l", "module load cuda",
         "--job-name=gpu-course-week7-vector_add-1-judge-0-", "'--comment=week seven'", "--mail-user=staff@example.edu",
         "--mail-type=END,FAIL", "--nice=5 -p gpu", "Slurm takes it, and the first task could start at 2",
-        "longest wait",
+        "longest wait", "partition gpu: 2 nodes: ",
     ):  # fmt: skip
         assert words in done.stdout, done.stdout
     begun = run.batch(site)
@@ -304,8 +298,11 @@ def test_status_says_where_tasks_are_and_why_they_wait(tmp_path: Path, cluster: 
         wait_until("a reason and its cure", lambda: cure in run.call("status", run.run).stdout, 120)
         text = run.call("status", run.run).stdout
         assert re.search(r"judge PENDING +3\n", text), text
+        assert "; for ada, bo, cy\n" in text, text
+        assert "about 3 minutes of judging are left for one task at a time; none runs now" in text, text
         assert f"logs of the tasks: {run.run}/rounds/1/log" in text, text
         told = json.loads(run.call("status", run.run, "--json").stdout)
+        assert told["round"]["remaining"] == {"seconds": 180.0, "at_once": 0}
         judges = [task for task in told["round"]["tasks"] if task["kind"] == "judge"]
         assert sorted(name for task in judges for name in task["submissions"]) == ["ada", "bo", "cy"]
         assert {task["state"] for task in judges} == {"PENDING"} and all(task["log"] for task in judges)

@@ -1,5 +1,6 @@
 """The page: complete in itself, honest about what is missing, and safe whatever a name or a message holds."""
 
+import json
 import posixpath
 import re
 from collections import Counter
@@ -412,3 +413,11 @@ def test_a_plan_that_pays_late_and_its_memory_are_told(make_run):
 def test_the_emulators_page_has_the_plans_memory(emulator_run):
     _, _, folder = emulator_run
     assert any("plan's memory" in page.source for page in pages_of(folder).values())
+
+
+def test_the_page_names_the_nodes_whose_times_decided_on_thresholds(make_run):
+    folder = make_run()
+    assert "Times of these nodes" not in render(folder).source
+    scores = json.loads((folder / "scores.json").read_text(encoding="utf-8"))
+    (folder / "scores.json").write_text(json.dumps({**scores, "threshold_nodes": "n1 (24), n2 (12)"}), encoding="utf-8")
+    assert "Times of these nodes decided on thresholds (cases of each): n1 (24), n2 (12)." in render(folder).source

@@ -287,6 +287,7 @@ class Run:
     work: str = "work"  # what its throughput counts
     output: str = "output"  # the array that is checked
     thresholds_note: str = ""  # that the thresholds are another GPU model's
+    threshold_nodes: str = ""  # whose times decided on thresholds, of a cluster: "n1 (24), n2 (12)"
     points_note: str = ""  # which points are a person's, or that these are left out
     ladder: str = ""  # the dataset whose cases the ladder's steps are about; empty: all
 

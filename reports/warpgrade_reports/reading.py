@@ -90,6 +90,7 @@ def _run(run: Node, scores: Node, specs: dict[str, CaseSpec], submissions: list[
         submissions=tuple(submissions),
         unsealed_records=unsealed,
         thresholds_note=scores.optional_text("thresholds_note"),
+        threshold_nodes=scores.optional_text("threshold_nodes"),
         **_terms(run),
     )
 

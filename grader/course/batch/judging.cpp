@@ -239,13 +239,35 @@ std::vector<std::string> Judging::judge_compiled(size_t i, JudgeServer& judge, c
 }
 
 // The staff's naive solution as a runner: it goes the whole way of a submission, and is right.
-std::optional<RunnerSpec> Judging::trusted_program(const Share& share) {
-  const fs::path folder = project_root() / "reference" / run_.lab().name() / "naive";
+std::optional<RunnerSpec> Judging::trusted_program(const std::string& lab, const Share& share) {
+  const fs::path folder = project_root() / "reference" / lab / "naive";
   if (!fs::is_directory(folder)) return std::nullopt;
-  const Submission source = read_submission(folder, run_.lab().name(), Role::kReference);
-  const CompileResult result = compiler_.compile(source, compile_options());
+  const Submission source = read_submission(folder, lab, Role::kReference);
+  CompileOptions options = compile_options();
+  options.lab = lab;
+  const CompileResult result = compiler_.compile(source, options);
   if (!result.ok()) return std::nullopt;
   return runner_spec("a program of the staff's", result.executable, share);
+}
+
+JudgeJob Judging::job_against_itself(const Lab& lab, const CaseInput& input, const Share& share) {
+  const auto program = trusted_program(lab.name(), share);
+  if (!program)
+    throw JudgeFault("the staff's naive solution of lab {} is not there or does not compile", lab.name());
+  JudgeJob job = outline(share);
+  job.lab = lab.name();
+  job.cases = {input};
+  job.context.submission = *program;
+  job.context.baselines.clear();
+  if (run_.on_gpu()) {
+    for (const Baseline& baseline : lab.baselines())
+      if (baseline.name == "naive") job.context.baselines.push_back(baseline_runner(lab, baseline));
+    job.context.baselines.push_back({"self", *program, true});
+    job.context.baselines.back().spec.label = "self";
+  }
+  job.context.measure_speed = run_.on_gpu();
+  settle_device(job.context, share);
+  return job;
 }
 
 // Whether a fresh judge gets through the case with a program of ours. Only asked after two faults, so it may
@@ -253,7 +275,7 @@ std::optional<RunnerSpec> Judging::trusted_program(const Share& share) {
 bool Judging::follows_submission(size_t i, const std::string& case_id, const Share& share) {
   bool judged = false;
   const auto why = contained([&] {
-    const auto program = trusted_program(share);
+    const auto program = trusted_program(run_.lab().name(), share);
     if (!program) return;
     std::vector<CaseInput> same;
     for (const CaseInput& input : run_.cases())

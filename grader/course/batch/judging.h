@@ -49,6 +49,10 @@ class Judging {
   JudgeJob outline(const Share& share) const;
   // What judge() asks a judge about these cases of submission i.
   JudgeJob job_for(size_t i, std::vector<CaseInput> cases, const Share& share) const;
+  // The staff's naive solution of a lab, any lab, on one case; on a GPU timed beside itself (baseline
+  // "self"), behind the baseline of the same source, as --self does it. Throws JudgeFault where it does
+  // not compile.
+  JudgeJob job_against_itself(const Lab& lab, const CaseInput& input, const Share& share);
   // Judges what is missing of submission i, which was compiled. Returns the ids of cases that others on the
   // GPU may have disturbed, or that ran out of time while the machine was busy: they are to be judged again
   // alone, behind all others, and are not recorded yet.
@@ -69,6 +73,7 @@ class Judging {
  private:
   CompileOptions compile_options() const;
   std::vector<Baseline> chosen_baselines() const;
+  JudgeContext::BaselineRunner baseline_runner(const Lab& lab, const Baseline& baseline);
   const JudgeDevice* device_of(const Share& share) const;
   RunnerSpec runner_spec(const std::string& label, const std::filesystem::path& executable,
                          const Share& share) const;
@@ -77,7 +82,7 @@ class Judging {
   std::vector<std::string> judge_compiled(size_t i, JudgeServer& judge, const Share& share,
                                           std::set<std::string>& faulted);
   void settle_device(JudgeContext& context, const Share& share) const;
-  std::optional<RunnerSpec> trusted_program(const Share& share);
+  std::optional<RunnerSpec> trusted_program(const std::string& lab, const Share& share);
   bool follows_submission(size_t i, const std::string& case_id, const Share& share);
   void settle_fault(size_t i, const std::string& case_id, const std::vector<std::string>& causes,
                     const Share& share);

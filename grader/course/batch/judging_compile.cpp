@@ -104,23 +104,27 @@ std::vector<Baseline> Judging::chosen_baselines() const {
   return chosen;
 }
 
+JudgeContext::BaselineRunner Judging::baseline_runner(const Lab& lab, const Baseline& baseline) {
+  const Submission source = read_submission(project_root() / baseline.folder, lab.name(), Role::kBaseline);
+  CompileOptions options = compile_options();
+  options.lab = lab.name();
+  options.libraries = baseline.libraries;
+  // What the lab's baselines share lies beside their folders.
+  options.extra_includes = {source.directory.parent_path(), source.directory};
+  const CompileResult result = compiler_.compile(source, options);
+  if (!result.ok()) throw JudgeFault("baseline {} does not compile: {}", baseline.name, result.message);
+  RunnerSpec spec = runner_spec(baseline.name, result.executable, {});
+  spec.sandbox = SandboxMode::kUnsandboxed;  // ours
+  spec.vendor_libraries = true;
+  spec.executor.clear();
+  return {baseline.name, spec, baseline.every_pair};
+}
+
 void Judging::compile_baselines() {
   if (!run_.on_gpu()) return;
   for (const Baseline& baseline : chosen_baselines()) {
     progress_.update("compiling baseline " + baseline.name);
-    const Submission source =
-        read_submission(project_root() / baseline.folder, run_.lab().name(), Role::kBaseline);
-    CompileOptions options = compile_options();
-    options.libraries = baseline.libraries;
-    // What the lab's baselines share lies beside their folders.
-    options.extra_includes = {source.directory.parent_path(), source.directory};
-    const CompileResult result = compiler_.compile(source, options);
-    if (!result.ok()) throw JudgeFault("baseline {} does not compile: {}", baseline.name, result.message);
-    RunnerSpec spec = runner_spec(baseline.name, result.executable, {});
-    spec.sandbox = SandboxMode::kUnsandboxed;  // ours
-    spec.vendor_libraries = true;
-    spec.executor.clear();
-    baselines_.push_back({baseline.name, spec, baseline.every_pair});
+    baselines_.push_back(baseline_runner(run_.lab(), baseline));
   }
 }
 

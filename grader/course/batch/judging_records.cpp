@@ -87,6 +87,8 @@ json Judging::complete(size_t i, json part) const {
   part["seed_commitment"] = run_.description().at("seed_commitment");
   part["toolchain"] = run_.description().at("toolchain");
   part["toolchain"]["flags"] = compiled_[i].flags;
+  const json& facts = run_.options().event_facts;  // null: no task of a cluster
+  if (facts.contains("node")) part["node"] = facts["node"];
   part["recorded_at"] = format_time(std::time(nullptr));
   json kernels = json::array();
   for (const KernelResources& kernel : compiled_[i].kernels) kernels.push_back(kernel.to_json());

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "course/batch/node_tests.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -71,6 +72,39 @@ std::string nodes_text(const json& nodes) {
   return fmt::format("judged on {} of the cluster: {}\n",
                      nodes.size() == 1 ? "one node" : fmt::format("{} nodes", nodes.size()),
                      fmt::join(words, ", "));
+}
+
+std::string node_tests_text(const RunFolder& folder, const json& nodes) {
+  const std::vector<NodeTest> tests = read_node_tests(folder);
+  if (tests.empty()) return {};
+  std::set<std::string> tested, names;
+  for (const NodeTest& test : tests) (test.problem.empty() ? tested : names).insert(test.node);
+  std::string text;
+  for (const std::string& name : names) text += fmt::format("{} could not be tested\n", name);
+  if (tested.size() == 1)
+    text += fmt::format(
+        "{} alone was tested: no other node's figure is there to compare, so a program against itself "
+        "decides\n",
+        *tested.begin());
+  const std::vector<LeftOutNode> left = nodes_left_out(tests);
+  if (tested.size() > 1)
+    text += fmt::format("{} nodes were tested, {} left out\n", tested.size(),
+                        left.empty() ? "none" : std::to_string(left.size()));
+  for (const LeftOutNode& out : left) {
+    text += fmt::format("left out: {}: {}\n", out.node, out.why);
+    for (const json& node : nodes)
+      if (node.at("node") == out.node)
+        text += fmt::format("  it judged {}; `warpgrade regrade {} --only {}` judges them elsewhere\n",
+                            fmt::join(node.at("submissions").get<std::vector<std::string>>(), ", "),
+                            folder.root().string(),
+                            fmt::join(node.at("submissions").get<std::vector<std::string>>(), ","));
+  }
+  return text;
+}
+
+std::string threshold_nodes_text(const json& scores) {
+  const std::string nodes = scores.value("threshold_nodes", "");
+  return nodes.empty() ? "" : fmt::format("thresholds were decided by times of {}\n", nodes);
 }
 
 }  // namespace warpgrade

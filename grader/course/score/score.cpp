@@ -92,6 +92,7 @@ void score_speed(const Policy& policy, const json& record, double threshold, Cas
     return;
   }
   result.measured = true;
+  if (const auto node = record.find("node"); node != record.end()) result.line["node"] = *node;
   const double median = ratio->at("median"), low = ratio->at("low"), high = ratio->at("high");
   result.line["ratio"] = {{"median", median}, {"low", low}, {"high", high}};
   const HonestSpan span(*ratio);
@@ -350,6 +351,18 @@ double max_bonus(const Policy& policy, const json& specs) {
   return most;
 }
 
+// "n1 (24), n2 (12)": the nodes of a cluster whose times decided on thresholds, with the number of cases.
+std::string threshold_nodes(const json& submissions) {
+  std::map<std::string, int> decided;
+  for (const json& submission : submissions)
+    for (const json& line : submission.at("cases"))
+      if (line.contains("node")) ++decided[line.at("node")];
+  std::string text;
+  for (const auto& [node, cases] : decided)
+    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", node, cases);
+  return text;
+}
+
 using UseRecords = std::function<void(const CaseRecords&)>;
 using WithRecords = std::function<void(const std::string& submission, const UseRecords& use)>;
 
@@ -386,6 +399,8 @@ json score_each(const Policy& policy, const json& run, const WithRecords& with_r
   if (!policy.bonus.empty()) scores["max_bonus"] = max_bonus(policy, run.at("cases"));
   if (policy.late) scores["late_rules"] = late_rules_json(*policy.late);
   if (speed_measured && !note.empty()) scores["thresholds_note"] = note;
+  if (const std::string nodes = threshold_nodes(scores["submissions"]); !nodes.empty())
+    scores["threshold_nodes"] = nodes;
   return scores;
 }
 
@@ -402,9 +417,9 @@ std::string writers_note(const json& record) {
 }
 
 const Fields& score_fields() {
-  static const Fields fields{"submission/id",  "case/id",          "outcome/verdict",
-                             "outcome/reason", "outcome/message",  "outputs_by",
-                             "ratios",         "ratios_with_host", "device/name"};
+  static const Fields fields{"submission/id",   "case/id",    "outcome/verdict", "outcome/reason",
+                             "outcome/message", "outputs_by", "ratios",          "ratios_with_host",
+                             "device/name",     "node"};
   return fields;
 }
 

@@ -10,7 +10,6 @@
 #include <thread>
 
 #include "base/error.h"
-#include "base/process.h"
 #include "base/waiting.h"
 #include "course/slurm/refusal.h"
 #include "course/slurm/units.h"
@@ -67,9 +66,9 @@ bool ask_for_restart(const OwnTask& task) {
   return !task.job.empty() && asked_once({"scontrol", "requeue", task.job});
 }
 
-bool keep_array_off_node(const OwnTask& task) {
+bool keep_array_off(const OwnTask& task, const std::string& nodes) {
   return !task.array.empty() &&
-         asked_once({"scontrol", "update", "JobId=" + task.array, "ExcNodeList=" + task.node});
+         asked_once({"scontrol", "update", "JobId=" + task.array, "ExcNodeList=" + nodes});
 }
 
 Cluster::Cluster(const Site& site, std::function<void(const std::string&)> silent)
@@ -80,7 +79,8 @@ Cluster::Cluster(const Site& site, std::function<void(const std::string&)> silen
   }
 }
 
-std::string Cluster::ask(const std::vector<std::string>& command, bool may_fail) {
+// What the controller answers, asked again while it does not.
+ProcessResult Cluster::ask_patiently(const std::vector<std::string>& command) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(patience_s_);
   const SlowNote note("waiting for Slurm's controller: it has not answered `" + command[0] + "` yet");
   for (bool reported = false;;) {
@@ -89,14 +89,9 @@ std::string Cluster::ask(const std::vector<std::string>& command, bool may_fail)
     options.timeout = std::chrono::seconds(120);
     options.output_bytes = 64 << 20;
     const ProcessResult result = run_process(options);
-    if (result.ok()) return result.standard_output;
     if (result.exit_code == 127)
       throw UsageError("{} was not found: --executor slurm needs Slurm's commands in PATH", command[0]);
-    if (!is_controller_unreachable(result)) {
-      if (may_fail) return result.standard_output;
-      if (command[0] == "sbatch") throw SbatchRefusal(result.standard_error.substr(0, 1000));
-      throw UsageError("{}: {} ({})", command[0], result.standard_error.substr(0, 500), result.describe());
-    }
+    if (result.ok() || !is_controller_unreachable(result)) return result;
     if (!reported && silent_) silent_(result.standard_error.substr(0, 200));
     reported = true;
     if (std::chrono::steady_clock::now() > deadline)
@@ -107,6 +102,13 @@ std::string Cluster::ask(const std::vector<std::string>& command, bool may_fail)
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
   }
+}
+
+std::string Cluster::ask(const std::vector<std::string>& command, bool may_fail) {
+  const ProcessResult result = ask_patiently(command);
+  if (result.ok() || may_fail) return result.standard_output;
+  if (command[0] == "sbatch") throw SbatchRefusal(result.standard_error.substr(0, 1000));
+  throw UsageError("{}: {} ({})", command[0], result.standard_error.substr(0, 500), result.describe());
 }
 
 ClusterLimits parse_config(const std::string& text) {
@@ -195,14 +197,10 @@ std::string Cluster::submit(const std::string& name, const std::vector<std::stri
 
 TestedJob Cluster::test(const std::vector<std::string>& options,
                         const std::vector<std::string>& script_and_arguments) {
-  ProcessOptions asked;
-  asked.command = {"sbatch", "--test-only"};
-  asked.command.insert(asked.command.end(), options.begin(), options.end());
-  asked.command.insert(asked.command.end(), script_and_arguments.begin(), script_and_arguments.end());
-  asked.timeout = std::chrono::seconds(120);
-  const ProcessResult result = run_process(asked);
-  if (is_controller_unreachable(result))
-    throw UsageError("Slurm's controller does not answer: {}", result.standard_error.substr(0, 200));
+  std::vector<std::string> command{"sbatch", "--test-only"};
+  command.insert(command.end(), options.begin(), options.end());
+  command.insert(command.end(), script_and_arguments.begin(), script_and_arguments.end());
+  const ProcessResult result = ask_patiently(command);
   return {result.ok(), result.ok() ? "" : result.standard_error.substr(0, 1000),
           parse_test_only(result.standard_error)};
 }
@@ -215,15 +213,49 @@ std::string parse_test_only(const std::string& text) {
   return text.substr(begin, text.find_first_of(" \n", begin) - begin);
 }
 
+namespace {
+
+// sinfo's %P: the default partition has a star.
+bool is_meant(const std::string& written, const std::string& partition) {
+  const bool is_default = written.ends_with('*');
+  return partition.empty() ? is_default
+                           : written.substr(0, written.size() - (is_default ? 1 : 0)) == partition;
+}
+
+}  // namespace
+
 double parse_most_time(const std::string& text, const std::string& partition) {
   for (const std::string& line : split(text, '\n')) {
     const std::vector<std::string> field = split(line, '|');
-    if (field.size() < 2) continue;
-    const bool is_default = field[0].ends_with('*');
-    const std::string name = field[0].substr(0, field[0].size() - (is_default ? 1 : 0));
-    if (partition.empty() ? is_default : name == partition) return time_s(field[1]).value_or(0);
+    if (field.size() >= 2 && is_meant(field[0], partition)) return time_s(field[1]).value_or(0);
   }
   return 0;
+}
+
+std::string parse_nodes(const std::string& text, const std::string& partition) {
+  std::map<std::string, long> states;
+  long all = 0;
+  for (const std::string& line : split(text, '\n')) {
+    const std::vector<std::string> field = split(line, '|');
+    if (field.size() < 3 || !is_meant(field[0], partition)) continue;
+    const long count = std::strtol(field[1].c_str(), nullptr, 10);
+    states[field[2]] += count;
+    all += count;
+  }
+  std::vector<std::string> words;
+  for (const auto& [state, count] : states) words.push_back(fmt::format("{} {}", count, state));
+  return fmt::format("{} node{}{}{}", all, all == 1 ? "" : "s", words.empty() ? "" : ": ",
+                     fmt::join(words, ", "));
+}
+
+// Of several partitions each by itself.
+std::string Cluster::nodes_text(const std::string& partition) {
+  const std::string answer = ask({"sinfo", "-h", "-o", "%P|%D|%T"}, true);
+  if (partition.empty()) return "the default partition: " + parse_nodes(answer, "");
+  std::vector<std::string> words;
+  for (const std::string& name : split(partition, ','))
+    words.push_back(fmt::format("partition {}: {}", name, parse_nodes(answer, name)));
+  return fmt::format("{}", fmt::join(words, "; "));
 }
 
 // Of several partitions (sbatch takes a list) the one with the least time counts.
@@ -258,7 +290,7 @@ std::vector<QueuedTask> parse_queue(const std::string& text) {
     if (field.size() < 7) continue;
     const bool single = field[1] == "N/A" || field[1].empty();
     tasks.push_back({task_name(field[0], single ? "" : field[1]), field[2], field[3], field[4], field[6],
-                     field[5] == "N/A" ? "" : field[5]});
+                     field[5] == "N/A" ? "" : field[5], field.size() > 7 ? time_s(field[7]).value_or(0) : 0});
   }
   return tasks;
 }
@@ -266,7 +298,7 @@ std::vector<QueuedTask> parse_queue(const std::string& text) {
 std::vector<QueuedTask> Cluster::queue(const std::vector<std::string>& names) {
   if (names.empty()) return {};
   return parse_queue(ask({"squeue", "-h", "--array", fmt::format("--name={}", fmt::join(names, ",")), "-o",
-                          "%F|%K|%j|%T|%N|%S|%r"}));
+                          "%F|%K|%j|%T|%N|%S|%r|%M"}));
 }
 
 void Cluster::cancel(const std::vector<std::string>& jobs) {
@@ -287,7 +319,8 @@ std::map<std::string, TaskState> parse_sacct(const std::string& text) {
   for (const std::string& line : split(text, '\n')) {
     const std::vector<std::string> field = split(line, '|');
     if (field.size() < 4) continue;
-    TaskState now{first_word(field[1]), field[3], field[2], 0};
+    TaskState now{first_word(field[1]), field[3], field[2], 0,
+                  field.size() > 4 ? std::strtod(field[4].c_str(), nullptr) : 0};
     if (const std::size_t bracket = field[0].find("_["); bracket != std::string::npos) {
       for (const std::string& task : each_task(field[0].substr(0, bracket), field[0].substr(bracket + 1)))
         states.emplace(task, now);
@@ -305,7 +338,7 @@ std::map<std::string, TaskState> parse_sacct(const std::string& text) {
 
 std::map<std::string, TaskState> Cluster::from_sacct(const std::vector<std::string>& jobs) {
   return parse_sacct(ask({"sacct", "-nPXD", "-j", fmt::format("{}", fmt::join(jobs, ",")),
-                          "--format=JobID,State,ExitCode,NodeList"}));
+                          "--format=JobID,State,ExitCode,NodeList,ElapsedRaw"}));
 }
 
 std::map<std::string, TaskState> parse_scontrol(const std::string& text) {
@@ -318,7 +351,7 @@ std::map<std::string, TaskState> parse_scontrol(const std::string& text) {
     }
     if (!field.contains("JobId")) continue;
     TaskState state{field["JobState"], field["NodeList"], field["ExitCode"],
-                    std::atoi(field["Restarts"].c_str())};
+                    std::atoi(field["Restarts"].c_str()), time_s(field["RunTime"]).value_or(0)};
     const std::string job = field.contains("ArrayJobId") ? field["ArrayJobId"] : field["JobId"];
     if (!field.contains("ArrayTaskId"))
       states[job] = state;

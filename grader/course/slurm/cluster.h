@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/process.h"
 #include "course/slurm/plan.h"
 #include "course/slurm/site.h"
 
@@ -19,11 +20,13 @@ struct TaskState {
   std::string state;  // COMPLETED, RUNNING, NODE_FAIL, ...
   std::string node, exit_code;
   int restarts = 0;
+  double elapsed_s = 0;  // of its last life
 };
 
 // A task that waits or runs.
 struct QueuedTask {
   std::string task, name, state, node, reason, starts;
+  double elapsed_s = 0;
 };
 
 // The task that this process is in, by the variables that Slurm sets; words are empty where it is in none.
@@ -38,7 +41,8 @@ struct OwnTask {
 // What a task asks about itself, once; false: it was not taken. Slurm ends the job that asks for its
 // own restart.
 bool ask_for_restart(const OwnTask& task);
-bool keep_array_off_node(const OwnTask& task);  // the array's waiting tasks
+// The array's waiting tasks: they start on none of these, in the place of what was said of nodes before.
+bool keep_array_off(const OwnTask& task, const std::string& nodes);
 
 // What `sbatch --test-only` answered.
 struct TestedJob {
@@ -67,6 +71,9 @@ class Cluster {
   // The longest that the partition lets a job run, in seconds; 0: it has no limit. "": the default one.
   double most_time_s(const std::string& partition);
 
+  // "3 nodes: 1 down, 2 idle", of the partition (sinfo's states). "": the default one.
+  std::string nodes_text(const std::string& partition);
+
   // Ids of jobs of this name that Slurm still knows, or only of those that wait or run.
   std::vector<std::string> jobs(const std::string& name, bool live_only);
 
@@ -84,6 +91,7 @@ class Cluster {
   void cancel(const std::vector<std::string>& jobs);
 
  private:
+  ProcessResult ask_patiently(const std::vector<std::string>& command);
   std::string ask(const std::vector<std::string>& command, bool may_fail = false);
   std::map<std::string, TaskState> from_sacct(const std::vector<std::string>& jobs);
   std::map<std::string, TaskState> from_scontrol(const std::vector<std::string>& jobs);
@@ -96,7 +104,8 @@ class Cluster {
 
 // Parsers of the commands' answers.
 std::vector<QueuedTask> parse_queue(const std::string& text);  // squeue -h --array, -o as cluster.cpp asks
-double parse_most_time(const std::string& text, const std::string& partition);  // sinfo -h -o "%P|%l"
+double parse_most_time(const std::string& text, const std::string& partition);   // sinfo -h -o "%P|%l"
+std::string parse_nodes(const std::string& text, const std::string& partition);  // sinfo -h -o "%P|%D|%T"
 std::string parse_test_only(
     const std::string& text);  // the time in "sbatch: Job 7 to start at TIME using ..."
 // "12_[4-6,9%2]" or "12_3": each task by itself, "12_4", ... (squeue(1), sacct(1))

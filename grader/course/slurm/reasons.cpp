@@ -22,6 +22,7 @@ std::string cure_of(const std::string& reason) {
       {"NodeDown", "its node is down: sinfo -R says why"},
       {"BadConstraints", "no node has what it asks for: look at `constraint:`, `gres:` and `memory:`"},
       {"DependencyNeverSatisfied", "what it waits for never ended well: warpgrade cancel, then resume"},
+      {"Dependency", "nothing to do: it begins when the tasks before it have ended"},
       {"InvalidAccount", "Slurm does not know the account: look at `account:`"},
       {"InvalidQOS", "Slurm does not know the QOS: look at `qos:`"},
       {"Reservation", "the reservation has not begun: look at `reservation:`"},

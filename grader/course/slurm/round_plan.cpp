@@ -40,10 +40,6 @@ std::size_t fullest(const std::vector<std::vector<std::string>>& tasks) {
   return most;
 }
 
-std::vector<std::string> excluded(const json& planned) {
-  return planned.value("exclude", std::vector<std::string>());
-}
-
 std::string words_of(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) {
@@ -83,17 +79,6 @@ std::vector<std::string> Rounds::names_of(int round) const {
   for (const ArrayPart& part : plan.judge_arrays)
     names.push_back(name_of(round, fmt::format("judge-{}", part.offset)));
   return names;
-}
-
-// Nodes whose GPU did not answer, or was of another model.
-std::vector<std::string> Rounds::bad_nodes() const {
-  std::set<std::string> nodes;
-  for (const json& event : read_events(folder_)) {
-    const std::string what = event.value("event", "");
-    if ((what == "gpu_wedged" || what == "wrong_gpu") && event.contains("node"))
-      nodes.insert(event["node"].get<std::string>());
-  }
-  return {nodes.begin(), nodes.end()};
 }
 
 // By what was measured in this run, else the site's guess.
@@ -146,10 +131,11 @@ json Rounds::make_plan(int round, int chain_begin) {
   const RoundPlan made = plan_round(to_compile, ids, seconds_a_submission(), site_, cluster_.limits());
   json planned{{"schema", "warpgrade.round.v1"}, {"round", round},
                {"chain_begin", chain_begin},     {"plan", made.to_json()},
-               {"names", name_beginning()},      {"memory_times", 1},
-               {"exclude", bad_nodes()}};
+               {"names", name_beginning()},      {"memory_times", 1}};
   const std::string node = round > chain_begin ? plan_file(round - 1).value("same_node", "") : same_node_;
   if (!node.empty()) planned["same_node"] = node;
+  if (round > chain_begin) planned["more_rounds"] = more_rounds(round - 1);
+  choose_nodes(planned);
   planned["memory_times"] = memory_times(round, planned);
   return planned;
 }
@@ -160,6 +146,13 @@ json Rounds::plan(int round, int chain_begin) {
   aggregate_task();
   make_directories(folder_of(round) / "log");
   write_new_text(folder_of(round) / "plan.json", planned.dump(1) + "\n");
+  if (const json& admitted = planned.at("admit"); !admitted.empty())
+    events_.for_staff("node_admitted",
+                      fmt::format("{}: left out by its tests or after a fault, and used all the same: {}",
+                                  fmt::join(admitted.get<std::vector<std::string>>(), ", "),
+                                  planned.contains("same_node") ? "--same-node names it"
+                                                                : "Slurm has no other node for these tasks"),
+                      {{"round", round}});
   return plan_file(round);
 }
 
@@ -175,7 +168,7 @@ SiteTask Rounds::task_of(const char* kind, const json& planned) {
   const double most_s = task.time.empty() ? cluster_.most_time_s(task.partition) : 0;
   task = with_need(std::move(task), need, kind, site_.file, most_s, planned.value("memory_times", 1));
   if (const std::string node = planned.value("same_node", ""); judges && !node.empty()) task.nodelist = node;
-  if (const auto bad = excluded(planned); judges && !bad.empty())
+  if (const auto bad = planned.value("exclude", std::vector<std::string>()); judges && !bad.empty())
     task.exclude += fmt::format("{}{}", task.exclude.empty() ? "" : ",", fmt::join(bad, ","));
   return task;
 }
@@ -339,6 +332,7 @@ std::string Rounds::rehearse() {
         words_of(script_words(round + 1, kind, 0)));
     const TestedJob tested = cluster_.test(options, {script.string()});
     if (!tested.taken) throw UsageError(refusal_text(tested.words, task, kind, site_.file));
+    text += fmt::format("  {}\n", cluster_.nodes_text(task.partition));
     text += fmt::format("  Slurm takes it{}\n",
                         tested.starts.empty() ? "" : ", and the first task could start at " + tested.starts);
     latest_start = std::max(latest_start, tested.starts);

@@ -106,9 +106,10 @@ std::string Rounds::aggregate(int round, bool expected) {
                            {{"round", round}});
   log_lost_tasks(round);
   log_unended_tasks(round);
+  log_left_out_nodes(round);
   const std::vector<std::string> left = missing();
   const int begun = plan_file(round).at("chain_begin");
-  if (left.empty() || round - begun + 1 >= site_.rounds) return finish(round, left);
+  if (left.empty() || round - begun + 1 >= site_.rounds + more_rounds(round)) return finish(round, left);
   plan(round + 1, begun);
   const std::string message = submit(round + 1);
   for (const std::string& id : left)

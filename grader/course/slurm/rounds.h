@@ -14,6 +14,7 @@
 #include "course/record/events.h"
 #include "course/record/run_folder.h"
 #include "course/slurm/cluster.h"
+#include "course/slurm/remaining.h"
 
 namespace warpgrade {
 
@@ -24,17 +25,13 @@ struct TaskPlace {
   std::string log;
 };
 
-struct ReportedTask {
-  std::string task, kind, state, node, reason, starts, log;
-  std::vector<std::string> submissions;
-};
-
 struct RoundReport {
   int round = 0;  // 0: there is none
   bool done = false, cancelled = false;
   std::string logs;  // the folder
   std::vector<ReportedTask> tasks;
-  std::string problem;  // the controller does not answer, nobody is left to look at the tasks
+  std::optional<Remaining> remaining;  // none: nothing is left of the round, or nobody knows
+  std::string problem;                 // the controller does not answer, nobody is left to look at the tasks
 };
 
 class Rounds {
@@ -60,6 +57,11 @@ class Rounds {
   std::string rehearse();
   // The round's tasks, waiting, running and ended ones.
   RoundReport report(int round);
+  // Whether the round judges on that node although its tests leave it out: Slurm has no other, or the
+  // staff named it.
+  bool admits(int round, const std::string& node) const;
+  // The waiting tasks of a task's array start on no node that is known to be bad, where Slurm has others.
+  void keep_array_off_bad_nodes(int round, const OwnTask& own);
   std::string logs_of(int round) const { return (folder_of(round) / "log").string(); }
 
  private:
@@ -88,6 +90,10 @@ class Rounds {
                      const std::vector<std::string>& after, std::vector<std::string>& submitted,
                      nlohmann::json& ids);
   std::vector<std::string> bad_nodes() const;
+  void choose_nodes(nlohmann::json& planned);
+  bool can_do_without(const nlohmann::json& planned);
+  int more_rounds(int round) const;
+  void log_left_out_nodes(int round);
   std::map<std::string, TaskPlace> places(int round) const;
   nlohmann::json facts_of_lost(const std::string& task, const TaskState& state, int round) const;
   double seconds_a_submission() const;

@@ -154,7 +154,8 @@ RoundReport Rounds::report(int round) {
   };
   bool looked_after = false;
   for (const QueuedTask& queued : cluster_.queue(names_of(round))) {
-    add(queued.task, {"", "", queued.state, queued.node, queued.reason, queued.starts, "", {}});
+    add(queued.task,
+        {"", "", queued.state, queued.node, queued.reason, queued.starts, "", {}, queued.elapsed_s});
     const auto place = all.find(queued.task);
     if (place != all.end())
       looked_after = looked_after || place->second.kind == "aggregate" || place->second.kind == "guard";
@@ -163,8 +164,9 @@ RoundReport Rounds::report(int round) {
   for (const auto& [name, place] : all)
     if (!tasks.contains(name)) jobs.insert(name.substr(0, name.find('_')));
   for (const auto& [name, state] : cluster_.states({jobs.begin(), jobs.end()}))
-    add(name, {"", "", state.state, state.node, "", "", "", {}});
+    add(name, {"", "", state.state, state.node, "", "", "", {}, state.elapsed_s});
   for (auto& [name, task] : tasks) report.tasks.push_back(std::move(task));
+  if (!report.done) report.remaining = remaining_of(report.tasks, seconds_a_submission());
   if (!report.done && !looked_after)
     report.problem = fmt::format(
         "its aggregator and the guard are gone, so nobody goes on when its tasks end: `warpgrade resume {}` "

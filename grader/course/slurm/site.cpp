@@ -202,7 +202,7 @@ Site read_site(const json& map, const std::string& where) {
   const Reader reader(map, where);
   reader.only({"account", "all", "name", "compile", "judge", "aggregate", "gpu_model", "architecture",
                "task_minutes", "submission_minutes", "compile_per_task", "rounds", "probe", "node_cache",
-               "controller_patience_s"});
+               "node_test", "controller_patience_s"});
   Site site;
   site.file = where;
   site.compile = site.judge = site.aggregate = read_common(reader);
@@ -231,6 +231,10 @@ Site read_site(const json& map, const std::string& where) {
   reader.number("controller_patience_s", site.controller_patience_s, 0, 1e6);
   reader.words("probe", site.probe);
   reader.text("node_cache", site.node_cache);
+  reader.text("node_test", site.node_test);
+  if (site.node_test != "timed" && site.node_test != "always" && site.node_test != "never")
+    throw UsageError("{}: node_test: expected timed, always or never, got '{}'", reader.where(),
+                     site.node_test);
   return site;
 }
 
@@ -267,6 +271,7 @@ json Site::to_json() const {
           {"rounds", rounds},
           {"probe", probe},
           {"node_cache", node_cache},
+          {"node_test", node_test},
           {"controller_patience_s", controller_patience_s}};
 }
 

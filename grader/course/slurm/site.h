@@ -49,14 +49,16 @@ const std::vector<std::pair<const char*, std::string SiteTask::*>>& plain_task_k
 
 struct Site {
   SiteTask compile, judge, aggregate;
-  std::string name = "wg-";         // jobs' names begin with it
-  std::string gpu_model;            // part of the GPU's name that a run asks for; empty: whichever is first
-  std::string architecture;         // "90": needed where the submit host has no GPU
-  double task_minutes = 20;         // of judging that one task is given
-  double submission_minutes = 2;    // a first guess; later rounds go by what was measured
-  int compile_per_task = 8;         // submissions
-  int rounds = 4;                   // attempts at what is missing, before a person is asked
-  std::vector<std::string> probe;   // run after each submission; another exit code than 0: the GPU is wedged
+  std::string name = "wg-";        // jobs' names begin with it
+  std::string gpu_model;           // part of the GPU's name that a run asks for; empty: whichever is first
+  std::string architecture;        // "90": needed where the submit host has no GPU
+  double task_minutes = 20;        // of judging that one task is given
+  double submission_minutes = 2;   // a first guess; later rounds go by what was measured
+  int compile_per_task = 8;        // submissions
+  int rounds = 4;                  // attempts at what is missing, before a person is asked
+  std::vector<std::string> probe;  // run after each submission; another exit code than 0: the GPU is wedged
+  // Whether each node is tested before it judges: "timed" (where something is timed), "always", "never".
+  std::string node_test = "timed";
   std::string node_cache;           // a node's own folder for datasets; empty: the shared cache
   int controller_patience_s = 600;  // how long a silent controller is asked again
   std::string file = "site.yaml";   // for messages

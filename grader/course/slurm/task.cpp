@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <thread>
@@ -16,6 +17,9 @@
 #include "base/process.h"
 #include "base/say.h"
 #include "course/batch/judging.h"
+#include "course/batch/node_measuring.h"
+#include "course/batch/node_tests.h"
+#include "course/batch/patience.h"
 #include "course/slurm/rounds.h"
 
 namespace warpgrade {
@@ -182,6 +186,11 @@ class Task {
   int judge_each(const ClassRun& run, const std::vector<std::string>& ids, Progress& progress) {
     Judging judging(run, progress);
     judging.compile_baselines();
+    try {
+      test_node(judging, run);
+    } catch (const GpuWedged& wedged) {
+      return give_up_node(wedged.what());
+    }
     const auto& devices = run.backend().devices;  // of those that the task was given the first
     JudgeServer server(devices.empty() ? "" : devices.front().visible);
     Judging::Share share;
@@ -190,6 +199,7 @@ class Task {
       throw_if_interrupted();
       const size_t i = run.index_of(id);
       if (judging.missing(i).empty()) continue;
+      if (hands_back()) return kExitTryAgain;
       judging.compile(i);
       try {
         judging.judge(i, server, share);
@@ -200,6 +210,43 @@ class Task {
     }
     return judging.faults() > 0 ? kExitTryAgain : kExitGraded;
   }
+
+  bool tests_nodes(const ClassRun& run) const {
+    if (site_.node_test != "timed") return site_.node_test == "always";
+    return run.on_gpu() && options_.measure_speed &&
+           std::any_of(run.cases().begin(), run.cases().end(),
+                       [](const CaseInput& input) { return input.spec.kind == "speed"; });
+  }
+
+  // Once for each device of a node; its other tasks wait meanwhile.
+  void test_node(Judging& judging, const ClassRun& run) {
+    if (!tests_nodes(run)) return;
+    const auto& devices = run.backend().devices;
+    const std::string uuid = devices.empty() ? "" : devices.front().about.value("uuid", "");
+    const fs::path file = node_test_file(folder_, node(), uuid);
+    const NodeTurn turn(file.string());
+    if (fs::exists(file)) return;
+    const NodeTest test = measure_node(judging, run, node(), site_.judge.cpus);
+    with_patience(events_, true, [&] {
+      make_directories(file.parent_path());
+      write_new_text(file, test.to_json().dump(1, ' ', false, json::error_handler_t::replace) + "\n");
+    });
+    if (!test.problem.empty()) events_.infrastructure("node_not_tested", test.problem);
+    events_.progress("node_tested", file.string());
+  }
+
+  // Whether this node differs from the others by what is known now: what is left is judged elsewhere.
+  bool hands_back() {
+    const auto why = why_left_out(read_node_tests(folder_), node());
+    if (!why) return false;
+    Rounds rounds(folder_, site_, events_);
+    if (rounds.admits(request_.round, node())) return false;
+    events_.infrastructure("node_left_out", *why);
+    rounds.keep_array_off_bad_nodes(request_.round, own_);
+    return true;
+  }
+
+  std::string node() const { return facts_.at("node"); }
 
   // The site's own check of the device.
   std::optional<std::string> probe() const {
@@ -222,7 +269,7 @@ class Task {
   // The array's tasks that still wait go to other nodes, so that this one does not swallow them all.
   int give_up_node(const std::string& why) {
     events_.infrastructure("gpu_wedged", why);
-    keep_array_off_node(own_);  // where it is not allowed, the next round leaves the node out
+    Rounds(folder_, site_, events_).keep_array_off_bad_nodes(request_.round, own_);
     return kExitTryAgain;
   }
 
@@ -246,7 +293,7 @@ class Task {
   bool refuse_gpu(const std::string& name, const std::string& wanted) {
     events_.infrastructure("wrong_gpu",
                            fmt::format("this node has {}, the run is judged on {}", name, wanted));
-    keep_array_off_node(own_);  // where it is not allowed, the next round leaves the node out
+    Rounds(folder_, site_, events_).keep_array_off_bad_nodes(request_.round, own_);
     return false;
   }
 

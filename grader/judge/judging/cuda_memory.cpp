@@ -94,14 +94,16 @@ nlohmann::json ask_cuda_device(int device) {
     if (i == 4 || i == 6 || i == 8 || i == 10) uuid += '-';
     uuid += fmt::format("{:02x}", static_cast<unsigned char>(properties.uuid.bytes[i]));
   }
-  return {{"name", properties.name},
-          {"uuid", uuid},
-          {"driver", driver_version()},
-          {"sm_count", properties.multiProcessorCount},
-          {"memory_bytes", properties.totalGlobalMem},
-          {"l2_bytes", properties.l2CacheSize},
-          {"compute_capability", properties.major * 10 + properties.minor},
-          {"peak_bytes_per_s", 2.0 * 1e3 * memory_khz * bus_bits / 8}};
+  nlohmann::json about = gpu_settings(uuid);
+  about.update({{"name", properties.name},
+                {"uuid", uuid},
+                {"driver", driver_version()},
+                {"sm_count", properties.multiProcessorCount},
+                {"memory_bytes", properties.totalGlobalMem},
+                {"l2_bytes", properties.l2CacheSize},
+                {"compute_capability", properties.major * 10 + properties.minor},
+                {"peak_bytes_per_s", 2.0 * 1e3 * memory_khz * bus_bits / 8}});
+  return about;
 }
 
 }  // namespace

@@ -32,6 +32,7 @@ struct Library {
   int (*get_mig_count)(Device, unsigned*) = nullptr;
   int (*get_mig_by_index)(Device, unsigned, Device*) = nullptr;
   int (*get_gpu_of_mig)(Device, Device*) = nullptr;
+  int (*get_ecc_mode)(Device, unsigned*, unsigned*) = nullptr;  // also not on every model
 
   Library() {
     handle = dlopen("libnvidia-ml.so.1", RTLD_NOW);
@@ -59,6 +60,7 @@ struct Library {
     load_if_there(get_mig_count, "nvmlDeviceGetMaxMigDeviceCount");
     load_if_there(get_mig_by_index, "nvmlDeviceGetMigDeviceHandleByIndex");
     load_if_there(get_gpu_of_mig, "nvmlDeviceGetDeviceHandleFromMigDeviceHandle");
+    load_if_there(get_ecc_mode, "nvmlDeviceGetEccMode");
   }
 };
 
@@ -148,6 +150,18 @@ bool gpu_is_throttled(const std::string& uuid) {
   const Device device = device_of(uuid);
   unsigned long long reasons = 0;
   return device != nullptr && library().get_reasons(device, &reasons) == kSuccess && is_throttled(reasons);
+}
+
+nlohmann::json gpu_settings(const std::string& uuid) {
+  nlohmann::json settings = nlohmann::json::object();
+  const Library& nvml = library();
+  const Device device = device_of(uuid);
+  if (device == nullptr) return settings;
+  settings["mig"] = gpu_of_instance(uuid) != nullptr;
+  unsigned now = 0, after_restart = 0;
+  if (nvml.get_ecc_mode != nullptr && nvml.get_ecc_mode(device, &now, &after_restart) == kSuccess)
+    settings["ecc"] = now != 0;
+  return settings;
 }
 
 std::vector<std::string> listed_gpus() {

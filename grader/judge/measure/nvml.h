@@ -24,6 +24,9 @@ std::optional<GpuState> read_gpu_state(const std::string& uuid);
 // can tell.
 bool gpu_is_throttled(const std::string& uuid);
 std::string driver_version();
+// What of its settings makes one board unlike another: {ecc, mig}, whether its memory corrects errors and
+// whether it is an instance of a partitioned GPU; absent where nobody can tell.
+nlohmann::json gpu_settings(const std::string& uuid);
 
 // The GPUs of this machine in the order of their slots, as CUDA_VISIBLE_DEVICES names them: "GPU-<uuid>",
 // and in the place of one that is partitioned each of its instances, "MIG-<uuid>". Empty where the library

@@ -144,6 +144,14 @@ TEST(Mig, NamesOfOlderDriversHaveSlashesAndTheirLeasesNone) {
   EXPECT_NE(devices[0].lease, devices[1].lease);
 }
 
+// nvmlDeviceGetEccMode of https://docs.nvidia.com/deploy/nvml-api/
+TEST(Mig, ARecordSaysWhetherTheDeviceIsAnInstanceAndItsMemoryCorrectsErrors) {
+  be_on("a100-seven-instances");
+  const auto instance = gpu_settings("GPU-feb88891-0321-5fef-9c87-d4af3b54259e");
+  EXPECT_EQ(instance, nlohmann::json({{"mig", true}, {"ecc", true}})) << instance;
+  EXPECT_EQ(gpu_settings("GPU-00000000-0321-5fef-9c87-d4af3b54259e"), nlohmann::json::object());
+}
+
 TEST(Mig, ClocksAreThoseOfTheWholeGpu) {
   be_on("a100-seven-instances");
   // As records name the instance: CUDA gives its number alone.

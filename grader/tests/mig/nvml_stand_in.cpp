@@ -78,6 +78,11 @@ int nvmlDeviceGetClockInfo(void* handle, unsigned, unsigned* out) {
   return figure(handle, 1410, out);
 }
 
+int nvmlDeviceGetEccMode(void* handle, unsigned* now, unsigned* after_restart) {
+  *after_restart = 0;
+  return figure(handle, 1, now);
+}
+
 int nvmlDeviceGetTemperature(void* handle, unsigned, unsigned* out) {
   return figure(handle, 40, out);
 }

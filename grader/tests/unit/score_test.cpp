@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "course/batch/nodes.h"
 #include "score_support.h"
 
 namespace warpgrade {
@@ -44,6 +45,18 @@ TEST(Score, FullPointsForCorrectAndFastEnough) {
   EXPECT_DOUBLE_EQ(s.at("points"), 100);
   EXPECT_EQ(s.at("cases")[1].at("threshold_status"), "pass");
   EXPECT_EQ(s.at("over_threshold"), 1);
+}
+
+TEST(Score, TellsFromWhichNodesThresholdsWereDecided) {
+  json there = timed(2.4, 2.5, 2.6);
+  there["node"] = "n2";
+  json correct = record("cora-k32", "accepted");
+  correct["node"] = "n1";
+  const json scores = score(policy(), run_of("cuda"), {correct, there});
+  EXPECT_EQ(scores.at("threshold_nodes"), "n2 (1)") << "no threshold stands behind what n1 judged";
+  EXPECT_EQ(threshold_nodes_text(scores), "thresholds were decided by times of n2 (1)\n");
+  there.erase("node");
+  EXPECT_FALSE(score(policy(), run_of("cuda"), {there}).contains("threshold_nodes")) << "no cluster";
 }
 
 TEST(Score, NoiseAtTheThresholdGoesToTheStudentByDefault) {

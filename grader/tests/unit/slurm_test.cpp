@@ -10,6 +10,7 @@
 #include "course/slurm/plan.h"
 #include "course/slurm/reasons.h"
 #include "course/slurm/refusal.h"
+#include "course/slurm/remaining.h"
 #include "course/slurm/units.h"
 
 namespace warpgrade {
@@ -118,6 +119,40 @@ TEST(SlurmAnswers, TheQueueShowsEachTaskWithItsReason) {
   EXPECT_EQ(tasks[2].task, "9");
 }
 
+TEST(SlurmRemaining, FollowsWhatEndedTasksTookAndWhatRunsNow) {
+  const auto task = [](const char* state, int submissions, double elapsed_s, const char* kind = "judge") {
+    return ReportedTask{"7_0", kind, state, "n1", "", "", "", ids(submissions), elapsed_s};
+  };
+  EXPECT_FALSE(remaining_of({}, 60));
+  EXPECT_FALSE(remaining_of({task("COMPLETED", 4, 100), task("PENDING", 4, 0, "compile")}, 60));
+  // Nothing has ended: two submissions of a minute each wait.
+  const auto guessed = remaining_of({task("PENDING", 2, 0)}, 60);
+  ASSERT_TRUE(guessed);
+  EXPECT_EQ(guessed->s, 120);
+  EXPECT_EQ(guessed->at_once, 0);
+  // 25 s a submission: of 100 s and 100 s, which run, 60 s and 90 s are left, and 100 s wait.
+  const auto measured = remaining_of({task("COMPLETED", 4, 100), task("RUNNING", 4, 40),
+                                      task("RUNNING", 4, 10), task("PENDING", 4, 0), task("TIMEOUT", 4, 999)},
+                                     60);
+  ASSERT_TRUE(measured);
+  EXPECT_EQ(measured->s, 125);
+  EXPECT_EQ(measured->at_once, 2);
+  // One that takes longer than was thought does not make it less.
+  EXPECT_EQ(remaining_of({task("RUNNING", 1, 500), task("PENDING", 1, 0)}, 60)->s, 60);
+}
+
+// squeue(1) %M, sacct(1) ElapsedRaw, scontrol(1) RunTime.
+TEST(SlurmStates, TellHowLongATaskHasRun) {
+  EXPECT_EQ(parse_queue("8|2|wg|RUNNING|n1|2026-11-27T09:00:00|None|1-02:03:04\n").at(0).elapsed_s, 93784);
+  EXPECT_EQ(parse_queue("8|2|wg|RUNNING|n1|2026-11-27T09:00:00|None|1:05\n").at(0).elapsed_s, 65);
+  EXPECT_EQ(parse_queue("8|2|wg|PENDING||N/A|Priority|INVALID\n").at(0).elapsed_s, 0);
+  EXPECT_EQ(parse_sacct("8_2|COMPLETED|0:0|n1|65\n").at("8_2").elapsed_s, 65);
+  EXPECT_EQ(parse_scontrol("JobId=8 JobState=COMPLETED Restarts=0 ExitCode=0:0 RunTime=00:01:05\n")
+                .at("8")
+                .elapsed_s,
+            65);
+}
+
 // sacct(1) and scontrol(1) write what waits of an array as one record.
 TEST(SlurmAnswers, WaitingTasksOfAnArrayCountEach) {
   const auto told = parse_sacct("12_0|RUNNING|0:0|n1\n12_[1-3,7%2]|PENDING|0:0|None assigned\n");
@@ -128,6 +163,14 @@ TEST(SlurmAnswers, WaitingTasksOfAnArrayCountEach) {
       parse_scontrol("JobId=8 ArrayJobId=8 ArrayTaskId=4-6%1 JobState=PENDING Restarts=0 ExitCode=0:0\n");
   EXPECT_EQ(shown.size(), 3u);
   EXPECT_TRUE(shown.contains("8_6"));
+}
+
+// sinfo(1): %P, %D, %T; a line a state.
+TEST(SlurmNodes, AreCountedByPartitionAndState) {
+  const std::string told = "cpu|12|idle\ngpu*|1|down*\ngpu*|2|mixed\ngpu*|4|idle\n";
+  EXPECT_EQ(parse_nodes(told, "gpu"), "7 nodes: 1 down*, 4 idle, 2 mixed");
+  EXPECT_EQ(parse_nodes(told, ""), "7 nodes: 1 down*, 4 idle, 2 mixed") << "the default one";
+  EXPECT_EQ(parse_nodes(told, "none"), "0 nodes");
 }
 
 // sbatch(1): --mem, --time. sinfo(1): %P, %l.
