@@ -15,7 +15,7 @@ from typing import Any
 import nbclient
 import nbformat
 import pytest
-from conftest import ROOT, WARPGRADE
+from conftest import ROOT, WARPGRADE, Words
 
 NAIVE = (ROOT / "reference/vector_add/naive/vector_add.cu").read_text(encoding="utf-8")
 TRITON = ROOT / "reference/vector_add/triton/naive/vector_add.py"
@@ -162,7 +162,7 @@ def test_the_lack_of_a_box_is_said_once_and_the_cell_is_judged(tmp_path: Path) -
     assert "for your own code alone" in shown(first)[0].within("p")[0]
     assert "no box" not in shown(second)[1]
     assert "1 of 1 cases are right" in shown(second)[1]
-    command = [
+    command: Words = [
         WARPGRADE,
         "grade",
         tmp_path / "student",

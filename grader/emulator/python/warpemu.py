@@ -21,7 +21,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 LIBRARIES = Path(os.environ.get("WARPEMU_LIBRARIES") or Path(__file__).resolve().parent / "warpemu_libraries")
 FLAGS = ("-no-compress", "-lineinfo", "-cudart", "shared")  # the PTX is read, lines are named, the runtime is replaced
