@@ -232,6 +232,10 @@ def test_a_wheel_installed_by_pip_gives_the_command(wheel: Path, handout: Path, 
     installed = next((tmp_path / "venv/lib").glob("python*/site-packages/warpgrade_handout/tree"))
     assert hashes(installed).keys() >= hashes(handout / "bin").keys()
     before = {path for path in installed.rglob("*") if path.name != "__pycache__"}
+    notebook = (
+        "import warpgrade.labs, warpgrade.judging; print(warpgrade.labs.package(), warpgrade.judging.is_installed())"
+    )
+    assert run([tmp_path / "venv/bin/python", "-c", notebook], tmp_path).split() == [str(installed), "True"]
     # Without a student's folder here, a line says where stubs are; with one, it is judged.
     done = start([command, "test", "spmm"], tmp_path)
     assert (done.returncode, done.stdout) == (1, "")

@@ -108,6 +108,32 @@ def test_an_architecture_that_the_toolkit_does_not_know_is_told(tmp_path: Path, 
     assert "CMAKE_CUDA_ARCHITECTURES" not in (tmp_path / "CMakeCache.txt").read_text(encoding="utf-8")
 
 
+def test_a_package_has_kernels_for_the_gpus_that_courses_have(tmp_path: Path) -> None:
+    """Held against what this nvcc says of itself, and against a toolkit of CUDA 12's list (its documentation, 12.9)."""
+    text = (ROOT / "scripts/package").read_text(encoding="utf-8")
+    function = text[text.index("architectures_of() {") : text.index("build_portable() {")]
+
+    def chosen(nvcc: str) -> list[str]:
+        command = ["bash", "-euc", f'{function}\narchitectures_of "$1"', "package", nvcc]
+        said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        return said.split(";")
+
+    nvcc = re.findall(r"^NVCC=(.*)$", (ROOT / ".cache/toolchain.env").read_text(encoding="utf-8"), re.MULTILINE)[0]
+    shown = subprocess.run([nvcc, "--list-gpu-arch"], capture_output=True, text=True, check=True).stdout.split()
+    ours = chosen(nvcc)
+    assert {f"compute_{each.partition('-')[0]}" for each in ours} <= set(shown)
+    published = (ROOT / "grader/course/profile/rates/data_sheets.txt").read_text(encoding="utf-8")
+    for gpu in re.findall(r"^(\w+)\.dram_gb_per_s", published, re.MULTILINE):
+        device = (ROOT / f"grader/emulator/devices/{gpu}.device").read_text(encoding="utf-8")
+        capability = re.findall(r"^compute_capability = (.*)$", device, re.MULTILINE)[0].replace(".", "")
+        assert f"{capability}-real" in ours or f"compute_{capability}" not in shown, gpu
+    older = tmp_path / "nvcc"
+    older.write_text("#!/bin/sh\nfor a in 50 60 70 75 80 86 87 89 90; do echo compute_$a; done\n", encoding="utf-8")
+    older.chmod(0o755)
+    codes = ["70-real", "75-real", "80-real", "86-real", "89-real", "90-real"]
+    assert chosen(str(older)) == ["70-virtual", *codes, "90-virtual"], "a V100's too"
+
+
 @pytest.mark.parametrize("asked", ["9o", "75-virtual;sm_90"])
 def test_what_is_no_architecture_is_told_with_an_example(tmp_path: Path, asked: str) -> None:
     known = (ROOT / ".cache/toolchain.env").read_text(encoding="utf-8")
