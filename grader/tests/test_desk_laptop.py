@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import random
@@ -106,8 +107,8 @@ def test_five_commands_on_a_model_of_windows(desk: Desk) -> None:
 
     def typed(*words: str, code: int = 0) -> str:
         running = desk.laptop("ada", *words, model=Path(__file__).parent / "windows_model.py")
-        assert running.stdout
-        assert running.stderr
+        assert isinstance(running.stdout, io.TextIOWrapper)
+        assert isinstance(running.stderr, io.TextIOWrapper)
         said = running.stdout.buffer.read() + running.stderr.buffer.read()
         assert running.wait() == code, said
         assert said.count(b"\n") == said.count(b"\r\n")

@@ -12,7 +12,9 @@ using nlohmann::json;
 
 std::vector<json> modelled_records(const std::vector<json>& records, const std::string& baseline,
                                    const std::string& ratios_key, const DeviceRates& device) {
-  std::string refusal = "no case was counted: judge with --backend emulator";
+  std::string refusal =
+      "no case was counted as the model needs it: judge again with --backend emulator --checks "
+      "counters,levels";
   std::map<std::string, double> of_baseline;  // microseconds, by case
   const auto time_of = [&](const json& record) {
     const json counters = record.value("counters", json::object());
