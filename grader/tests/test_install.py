@@ -195,6 +195,62 @@ def archives(bare_root: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[
     return made
 
 
+@pytest.mark.parametrize(("number", "container"), [(0, True), (1001, False)])
+def test_a_platforms_place_has_its_user_and_no_namespaces(
+    bare_root: Path, proof: ModuleType, tmp_path: Path, number: int, container: bool
+) -> None:
+    """What the kernel says inside, by util-linux' unshare; the machine's own limit stays as it is."""
+    machine = Path("/proc/sys/user/max_user_namespaces").read_text(encoding="ascii")
+    root = tmp_path / "root"
+    root.mkdir()
+    subprocess.run(["tar", "-C", root, "-xf", bare_root], check=True)
+    rights = proof.Rights("runner" if number else "root", number, confined=True, container=container)
+    proof.add_user(root, rights.user, number)
+    looks = "unshare --user true 2>&1 || true; ls -d /.dockerenv ~ 2>&1 || true"
+    tell = f"id -u; cat /proc/sys/user/max_user_namespaces; {looks}"
+    said = proof.enter(root, rights, tell, tmp_path / "log").split("\n")
+    assert said[:2] == [str(number), "0"]
+    assert "unshare failed" in said[2]
+    assert ("/.dockerenv" in said) is container
+    assert rights.home in said
+    if number:
+        made = proof.enter(root, proof.Rights(rights.user, number), "unshare --user echo made", tmp_path / "log")
+        assert "made" in made, "an ordinary machine allows it"
+    assert Path("/proc/sys/user/max_user_namespaces").read_text(encoding="ascii") == machine
+
+
+def test_places_take_their_commands_from_what_platforms_are_given(proof: ModuleType) -> None:
+    """The scripts themselves are run by `scripts/prove-install --places`."""
+    places = proof.install_places
+    assert [place.name for place in places.PLACES] == [
+        "Colab-like",
+        "GitHub-runner-like",
+        "Gradescope-like",
+        "devcontainer",
+    ]
+    assert {place.suite for place in places.PLACES} <= {each.suite for each in proof.PLATFORMS}
+
+    class Writes:
+        """A visit that keeps what would be typed."""
+
+        def __init__(self) -> None:
+            self.typed: dict[str, str] = {}
+
+        def give(self, source: Path, name: str) -> None:
+            assert source.exists(), name
+
+        def step(self, name: str, script: str, _: str = "") -> None:
+            self.typed[name] = script
+
+    on_github, in_container = Writes(), Writes()
+    places.be_on_github(on_github, Path(__file__))
+    assert "sha256sum --check --quiet" in on_github.typed["command 1"]
+    assert "scripts/bridges/github/judge" in on_github.typed["command 2, first result"]
+    places.be_in_a_devcontainer(in_container, Path(__file__))
+    assert "scripts/bootstrap judge" in str(in_container.typed)
+    assert places.commands_took({"command 1 (all of it downloads)": 90, "downloads": 5, "command 2": 7}) == 7
+
+
 def test_a_student_and_an_instructor_need_nothing_but_a_bare_debian_12(
     archives: dict[str, Path], bare_root: Path, proof: ModuleType
 ) -> None:
