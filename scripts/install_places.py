@@ -74,8 +74,9 @@ def be_on_colab(visit: Visit, handout: Path) -> None:
     subprocess.run([sys.executable, ROOT / "scripts/wheel", handout, visit.home], check=True, capture_output=True)
     shutil.copy(ROOT / f"reference/{LAB}/naive/{LAB}.cu", visit.home / "written.cu")
     (visit.home / "notebook.py").write_text(NOTEBOOK.format(case=CASE), encoding="utf-8")
-    visit.step("place: what is there (Jupyter)", f"pip install -q --root-user-action ignore {pinned(JUPYTER)}")
-    visit.step("command 1", "pip install -q --root-user-action ignore ./warpgrade_handout-*.whl")
+    install = "PIP_BREAK_SYSTEM_PACKAGES=1 pip install -q --root-user-action ignore"  # newer Debians ask for that word
+    visit.step("place: what is there (Jupyter)", f"{install} {pinned(JUPYTER)}")
+    visit.step("command 1", f"{install} ./warpgrade_handout-*.whl")
     # Otherwise the first cell does it.
     tree = "$(python3 -c 'import warpgrade.labs; print(warpgrade.labs.package())')"
     visit.step("downloads", f"WARPGRADE_CACHE_FOLDER=~/.cache/warpgrade {tree}/scripts/bootstrap judge")
