@@ -65,7 +65,7 @@ help:  ## this list
 	@echo 'Example:   make grade LAB=spmm SUBMISSIONS="hand-ins/week 7" RUN=runs/week7'
 
 # What scripts/bootstrap gets: what builds and judges; for a report its Python packages, too; for the tests, all.
-FOR_TESTS := bootstrap fuzz check check-quick lint tidy format ctest pytest build-tests bench-emulator
+FOR_TESTS := bootstrap release fuzz check check-quick lint tidy format ctest pytest build-tests bench-emulator
 WITHOUT_REPORTS := build test submit cases contract check-input package handout wheel wheel-emulator
 # What is tested or travels is compiled whole; what is used here, as quickly as possible.
 WHOLE := $(filter $(FOR_TESTS) package handout wheel wheel-emulator,$(MAKECMDGOALS))
@@ -251,7 +251,7 @@ wheel-emulator: build  ## the emulator alone as a Python wheel: pip install warp
 
 # Where a clean tree's version has a section in CHANGELOG.md.
 .PHONY: release
-release:  ## the package, the hand-out and the wheels of this version, for every machine since 2020, into release/
+release: bootstrap  ## package, hand-out, wheels, checksums and lists of parts of this version, for every machine since 2020, into release/
 	@version=$$(sed -n 's/^project(warpgrade VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 	if [[ -n $$(git status --porcelain) ]]; then echo "make release: the tree has changes: commit them first" >&2; exit 1; fi
 	if ! grep -q "^## $$version, 20[0-9][0-9]-" CHANGELOG.md; then
@@ -263,6 +263,8 @@ release:  ## the package, the hand-out and the wheels of this version, for every
 	$(MAKE) handout PORTABLE=1 OUTPUT="release/warpgrade-handout-$$version-linux-$$(uname -m).tar.gz"
 	scripts/wheel "release/warpgrade-$$version-linux-$$(uname -m).tar.gz" release
 	scripts/wheel --emulator "release/warpgrade-$$version-linux-$$(uname -m).tar.gz" release
+	cp -- student/warpgrade_remote.py release/
+	scripts/release-papers release "$$version"
 	echo "release/ holds version $$version; tag it: git tag v$$version"
 
 .PHONY: clean

@@ -44,7 +44,7 @@ if sys.version_info < (3, 9):  # noqa: UP036 - what an older Python says
 Json = dict[str, Any]  # an object
 WINDOWS = os.name == "nt"
 
-VERSION = "0.1.0"
+VERSION = "0.2.0"
 PROTOCOL, OLDEST_PROTOCOL = 1, 1  # the versions that this program speaks
 MOST_LINE = 256 << 10  # bytes of a line from the desk
 MOST_PAGE, MOST_PAGE_UNPACKED, MOST_PAGE_FILES = 16 << 20, 20 << 20, 1000

@@ -40,8 +40,7 @@ json described(const Estimate& e) {
 }
 
 int estimate(const EstimateOptions& options) {
-  const auto device = find_rates(options.device);
-  if (!device) throw UsageError("no rates of device '" + options.device + "' are known");
+  const DeviceRates device = rates_of_model(options.device);
   Coefficients coefficients = fitted_coefficients();
   if (!options.coefficients.empty()) {
     std::ifstream file = open_counters(options.coefficients);
@@ -58,10 +57,10 @@ int estimate(const EstimateOptions& options) {
   for (std::string line; std::getline(file, line);) {
     const json run = parse(line, options.counters, ++number);
     const json groups = list(run, "groups"), kernels = list(run, "kernels");
-    json out = described(estimate_run(groups, kernels, *device, coefficients));
+    json out = described(estimate_run(groups, kernels, device, coefficients));
     for (const Cure cure : {Cure::coalescing, Cure::bank_conflicts, Cure::balance, Cure::occupancy,
                             Cure::divergence, Cure::contention, Cure::reuse})
-      out["without"][name_of(cure)] = estimate_run(groups, kernels, *device, coefficients, cure).microseconds;
+      out["without"][name_of(cure)] = estimate_run(groups, kernels, device, coefficients, cure).microseconds;
     fmt::print("{}\n", out.dump());
   }
   return 0;

@@ -19,6 +19,7 @@
 #include "course/batch/nodes.h"
 #include "course/score/calibrate.h"
 #include "course/score/gpu_model.h"
+#include "course/score/modelled_ladder.h"
 #include "course/score/score.h"
 #include "judge/labs/registry.h"
 
@@ -38,27 +39,40 @@ int score_again(const fs::path& run, const std::optional<fs::path>& policy) {
 
 struct CalibrateOptions {
   fs::path run;
-  double share = 0.9;
+  std::optional<double> share;          // none: kMeasuredShare, or kModelledShare
   std::optional<std::string> baseline;  // none: the one that the run's policy speaks of
   std::optional<fs::path> write;        // the policy that takes the thresholds
   std::optional<std::string> gpu;       // its name for the GPU's model
+  std::optional<std::string> for_gpu;   // that is not here: what the model allows there
 };
+
+// What a student who climbs the ladder reaches; less where nothing was measured.
+constexpr double kMeasuredShare = 0.9, kModelledShare = 0.5;
 
 int calibrate(const CalibrateOptions& options) {
   const RunFolder folder(options.run);
-  const json description = folder.read_run();
+  json description = folder.read_run();
   const Lab& lab = find_lab(description.at("lab").get<std::string>());
   // The policy that takes the thresholds says which times count; without one, the run's own.
   const Policy before =
       options.write ? load_policy(*options.write, vocabulary_of(lab)) : policy_of(folder, description);
   const std::string chosen = options.baseline ? *options.baseline : policy_of(folder, description).baseline;
-  const std::string proposed =
-      propose_thresholds(description, folder.read_records(), chosen, before.ratios_key(), options.share);
+  std::vector<json> records = folder.read_records();
+  std::string device = description.at("device").value("name", "");
+  if (options.for_gpu) {
+    const DeviceRates rates = rates_of_model(*options.for_gpu);
+    records = modelled_records(records, chosen, before.ratios_key(), rates);
+    device = rates.name;
+    description["device"]["name"] =
+        fmt::format("{}: NOT MEASURED, what the model allows by {}", device,
+                    rates.from_data_sheet ? "its data sheet" : "rates of the device");
+  }
+  const double share = options.share.value_or(options.for_gpu ? kModelledShare : kMeasuredShare);
+  const std::string proposed = propose_thresholds(description, records, chosen, before.ratios_key(), share);
   if (!options.write) {
     fmt::print("{}", proposed);
     return kExitGraded;
   }
-  const std::string device = description.at("device").value("name", "");
   const std::string model = options.gpu ? *options.gpu : gpu_model(device);
   if (gpu_match(model, device) == 0)
     throw UsageError(
@@ -162,9 +176,13 @@ void add_run_commands(CLI::App& app, int& code) {
 
   const auto options = std::make_shared<CalibrateOptions>();
   CLI::App* calibrate_command = with_run("calibrate", "propose thresholds from the ladder's records");
-  calibrate_command->add_option("--share", options->share, "of the best step's speed-up")
-      ->check(CLI::Range(0.01, 1.0))
-      ->capture_default_str();
+  calibrate_command
+      ->add_option("--share", options->share, "of the best step's speed-up: 0.9, and 0.5 with --for")
+      ->check(CLI::Range(0.01, 1.0));
+  calibrate_command->add_option(
+      "--for", options->for_gpu,
+      "a GPU that is not here, for instance T4: a share of what the model allows there, "
+      "from the emulator's counters; nothing is measured");
   calibrate_command->add_option("--baseline", options->baseline, "another baseline than the policy's");
   calibrate_command->add_option("--write", options->write,
                                 "the policy that takes them, as thresholds of the run's GPU model");

@@ -81,3 +81,12 @@ def proof() -> ModuleType:
     sys.modules["prove_install"] = module
     loader.exec_module(module)
     return module
+
+
+def python_of(version: str) -> str:
+    """A Python of this version, or a skip that says so."""
+    own = Path.home().glob(f".pyenv/versions/{version}.*/bin/python")
+    for found in (shutil.which(f"python{version}"), *map(str, own)):
+        if found and subprocess.run([found, "--version"], capture_output=True, check=False).returncode == 0:
+            return found
+    pytest.skip(f"no Python {version} on this machine")

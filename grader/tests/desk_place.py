@@ -259,10 +259,12 @@ class Desk:
             command, cwd=place, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
 
-    def laptop(self, name: str, *words: str, ssh: Path | None = None) -> subprocess.Popen[str]:
-        """`warpgrade_remote.py`, which has nothing but Python's library."""
+    def laptop(
+        self, name: str, *words: str, ssh: Path | None = None, model: Path | None = None
+    ) -> subprocess.Popen[str]:
+        """`warpgrade_remote.py`, which has nothing but Python's library; `model` runs it as another system does."""
         (self.root / "home" / name).mkdir(parents=True, exist_ok=True)
-        command = [sys.executable, "-I", "-S", str(CLIENT), *words]
+        command = [sys.executable, "-I", "-S", *([str(model)] if model else []), str(CLIENT), *words]
         if words[0] != "submit":
             command += ["--remote", self.address]
         environment = {**os.environ, "WARPGRADE_SSH": str(ssh or " ".join(self.ssh(name)))}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import random
@@ -10,6 +11,7 @@ import re
 import sqlite3
 import subprocess
 import sys
+import tarfile
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -94,6 +96,35 @@ def test_five_commands_of_a_student(desk: Desk) -> None:
     (place / "student/spmm/spmm.cu").write_text(NAIVE + "// changed\n", encoding="utf-8")
     assert "no run has judged these sources" in said_by(desk.laptop("ada", "submit", "spmm"))
     assert (place / "spmm-submission.tar.gz").is_file()
+
+
+def test_five_commands_on_a_model_of_windows(desk: Desk) -> None:
+    """What is modelled says windows_model.py; sshd and ssh are real ones."""
+    place = desk.student("ada", NAIVE.replace("\n", "\r\n") + "// five commands on Windows\r\n")
+    (place / "labs/week 1").mkdir(parents=True)
+    (place / "student/spmm").rename(place / "labs/week 1/spmm")
+    folder = ("--folder", "labs\\week 1")
+
+    def typed(*words: str, code: int = 0) -> str:
+        running = desk.laptop("ada", *words, model=Path(__file__).parent / "windows_model.py")
+        assert isinstance(running.stdout, io.TextIOWrapper)
+        assert isinstance(running.stderr, io.TextIOWrapper)
+        said = running.stdout.buffer.read() + running.stderr.buffer.read()
+        assert running.wait() == code, said
+        assert said.count(b"\n") == said.count(b"\r\n")
+        assert b"\x1b" not in said
+        return str(said.decode("cp1252"))
+
+    said = typed("test", "spmm", *folder)
+    assert f"  ok              {OPEN_CASE}" in said
+    assert "hand it in: py " in said
+    assert "no run of yours waits" in typed("status")
+    assert "no run of yours waits" in typed("cancel", code=1)
+    assert f"  ok              {OPEN_CASE}" in typed("last")
+    packed = typed("submit", "spmm", *folder)
+    assert "judged these sources: 2 of 2 cases right" in packed
+    with tarfile.open(place / "spmm-submission.tar.gz") as tar:
+        assert tar.getnames() == ["spmm/spmm.cu"]
 
 
 def test_cancel_ctrl_c_and_a_killed_program(desk: Desk) -> None:

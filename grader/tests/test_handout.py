@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import io
+import json
 import os
 import re
 import shutil
@@ -17,6 +19,8 @@ import pytest
 import yaml
 from code_hosts import commands_in
 from conftest import ROOT, WARPGRADE, Words
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
 from platform_box import GithubRunner
 
 # Folders of a lab that hold its solutions, and folders that hold copies of them.
@@ -228,6 +232,10 @@ def test_a_wheel_installed_by_pip_gives_the_command(wheel: Path, handout: Path, 
     installed = next((tmp_path / "venv/lib").glob("python*/site-packages/warpgrade_handout/tree"))
     assert hashes(installed).keys() >= hashes(handout / "bin").keys()
     before = {path for path in installed.rglob("*") if path.name != "__pycache__"}
+    notebook = (
+        "import warpgrade.labs, warpgrade.judging; print(warpgrade.labs.package(), warpgrade.judging.is_installed())"
+    )
+    assert run([tmp_path / "venv/bin/python", "-c", notebook], tmp_path).split() == [str(installed), "True"]
     # Without a student's folder here, a line says where stubs are; with one, it is judged.
     done = start([command, "test", "spmm"], tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
@@ -245,6 +253,79 @@ def test_a_wheel_names_the_c_library_that_its_programs_need(wheel: Path, handout
         shown = subprocess.run(["objdump", "-p", program], capture_output=True, text=True, check=True).stdout
         newest = max([newest, *((2, int(minor)) for minor in re.findall(r"GLIBC_2\.(\d+)", shown))])
     assert f"-manylinux_{newest[0]}_{newest[1]}_" in wheel.name
+
+
+def test_its_list_of_parts_is_cyclonedx_and_has_what_lies_in_it(handout: Path, archive: Path, tmp_path: Path) -> None:
+    """Held against CycloneDX's published schema (in cyclonedx-python-lib), sha256sum, and dpkg's own versions."""
+    named = tmp_path / "warpgrade-handout-0.2.0-linux-x86_64.tar.gz"
+    named.symlink_to(archive)
+    run([sys.executable, ROOT / "scripts/sbom", named, tmp_path / "parts.cdx.json"], tmp_path)
+    text = (tmp_path / "parts.cdx.json").read_text(encoding="utf-8")
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
+    bill = json.loads(text)
+    hashed = {part["name"]: part["hashes"][0]["content"] for part in bill["components"] if "hashes" in part}
+    programs = [path for path in handout.rglob("*") if path.is_file() and path.read_bytes()[:4] == b"\x7fELF"]
+    assert programs
+    for program in programs:
+        said = subprocess.run(["sha256sum", program], capture_output=True, text=True, check=True).stdout
+        assert hashed[str(program.relative_to(handout))] == said.split()[0]
+    versions = {part["name"]: part["version"] for part in bill["components"] if "version" in part}
+    asked = [name for name in versions if name.endswith("-dev")]
+    assert {"libsqlite3-dev", "libyaml-cpp-dev"} <= set(asked)
+    show = ["dpkg-query", "--show", "--showformat", "${Package} ${Version}\n", *asked]
+    installed = subprocess.run(show, capture_output=True, text=True, check=False)
+    if installed.returncode == 0:  # unpacked ones are not installed
+        known = dict(line.split(" ", 1) for line in installed.stdout.split("\n") if line)
+        assert {name: versions[name] for name in asked} == known
+    assert versions["pip"]
+    assert versions["cuda-runtime"]
+
+
+def test_a_part_without_a_version_is_named(archive: Path, tmp_path: Path) -> None:
+    named = tmp_path / "warpgrade-handout-0.2.0-linux-x86_64.tar.gz"
+    with tarfile.open(archive) as packed, tarfile.open(named, "w:gz") as changed:
+        for member in packed:
+            data = packed.extractfile(member) if member.isfile() else None
+            text = data.read() if data else b""
+            if member.name.endswith("licences/VERSIONS"):
+                text = re.sub(rb"libfmt-dev [^\n]*\n", b"", text)
+                member.size = len(text)
+            changed.addfile(member, io.BytesIO(text) if data else None)
+    done = start([sys.executable, ROOT / "scripts/sbom", named, tmp_path / "parts.cdx.json"], tmp_path)
+    assert done.returncode == 1
+    assert "licences/VERSIONS has no version of libfmt-dev" in done.stderr
+
+
+def test_every_file_that_says_the_version_says_the_same() -> None:
+    found = re.search(r"^project\(warpgrade VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE)
+    assert found
+    version = found[1]
+    for file, words in {
+        "CITATION.cff": f"version: {version}\n",
+        "pyproject.toml": f'version = "{version}"\n',
+        "grader/emulator/python/warpemu.py": f'__version__ = "{version}"\n',
+        "student/warpgrade_remote.py": f'VERSION = "{version}"\n',
+        "CHANGELOG.md": f"## {version}, ",
+        "scripts/bridges/github/warpgrade.yml": f"warpgrade-handout-{version}-linux",
+        "scripts/bridges/gitlab/warpgrade.gitlab-ci.yml": f"warpgrade-handout-{version}-linux",
+    }.items():
+        assert words in (ROOT / file).read_text(encoding="utf-8"), file
+
+
+def test_a_releases_papers_are_notes_and_checksums(tmp_path: Path) -> None:
+    (tmp_path / "warpgrade_remote.py").write_text("x", encoding="utf-8")
+    done = start([ROOT / "scripts/release-papers", tmp_path, "0.2.0"], tmp_path)
+    assert done.returncode == 0, done.stderr
+    notes = (tmp_path / "NOTES.md").read_text(encoding="utf-8")
+    assert notes.startswith("## 0.2.0, ")
+    assert "## 0.1.0" not in notes
+    checked = subprocess.run(
+        ["sha256sum", "--check", "SHA256SUMS"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert checked.stdout.count(": OK") == 2
+    refused = start([ROOT / "scripts/release-papers", tmp_path, "9.9"], tmp_path)
+    assert refused.returncode == 1
+    assert "no section '## 9.9, ...'" in refused.stderr
 
 
 def test_a_cache_that_may_be_written_is_used_below_a_folder_that_may_not(handout: Path, tmp_path: Path) -> None:

@@ -108,6 +108,32 @@ def test_an_architecture_that_the_toolkit_does_not_know_is_told(tmp_path: Path, 
     assert "CMAKE_CUDA_ARCHITECTURES" not in (tmp_path / "CMakeCache.txt").read_text(encoding="utf-8")
 
 
+def test_a_package_has_kernels_for_the_gpus_that_courses_have(tmp_path: Path) -> None:
+    """Held against what this nvcc says of itself, and against a toolkit of CUDA 12's list (its documentation, 12.9)."""
+    text = (ROOT / "scripts/package").read_text(encoding="utf-8")
+    function = text[text.index("architectures_of() {") : text.index("build_portable() {")]
+
+    def chosen(nvcc: str) -> list[str]:
+        command = ["bash", "-euc", f'{function}\narchitectures_of "$1"', "package", nvcc]
+        said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        return said.split(";")
+
+    nvcc = re.findall(r"^NVCC=(.*)$", (ROOT / ".cache/toolchain.env").read_text(encoding="utf-8"), re.MULTILINE)[0]
+    shown = subprocess.run([nvcc, "--list-gpu-arch"], capture_output=True, text=True, check=True).stdout.split()
+    ours = chosen(nvcc)
+    assert {f"compute_{each.partition('-')[0]}" for each in ours} <= set(shown)
+    published = (ROOT / "grader/course/profile/rates/data_sheets.txt").read_text(encoding="utf-8")
+    for gpu in re.findall(r"^(\w+)\.dram_gb_per_s", published, re.MULTILINE):
+        device = (ROOT / f"grader/emulator/devices/{gpu}.device").read_text(encoding="utf-8")
+        capability = re.findall(r"^compute_capability = (.*)$", device, re.MULTILINE)[0].replace(".", "")
+        assert f"{capability}-real" in ours or f"compute_{capability}" not in shown, gpu
+    older = tmp_path / "nvcc"
+    older.write_text("#!/bin/sh\nfor a in 50 60 70 75 80 86 87 89 90; do echo compute_$a; done\n", encoding="utf-8")
+    older.chmod(0o755)
+    codes = ["70-real", "75-real", "80-real", "86-real", "89-real", "90-real"]
+    assert chosen(str(older)) == ["70-virtual", *codes, "90-virtual"], "a V100's too"
+
+
 @pytest.mark.parametrize("asked", ["9o", "75-virtual;sm_90"])
 def test_what_is_no_architecture_is_told_with_an_example(tmp_path: Path, asked: str) -> None:
     known = (ROOT / ".cache/toolchain.env").read_text(encoding="utf-8")
@@ -167,6 +193,62 @@ def archives(bare_root: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
         assert done.returncode == 0, first_lines(done)
     return made
+
+
+@pytest.mark.parametrize(("number", "container"), [(0, True), (1001, False)])
+def test_a_platforms_place_has_its_user_and_no_namespaces(
+    bare_root: Path, proof: ModuleType, tmp_path: Path, number: int, container: bool
+) -> None:
+    """What the kernel says inside, by util-linux' unshare; the machine's own limit stays as it is."""
+    machine = Path("/proc/sys/user/max_user_namespaces").read_text(encoding="ascii")
+    root = tmp_path / "root"
+    root.mkdir()
+    subprocess.run(["tar", "-C", root, "-xf", bare_root], check=True)
+    rights = proof.Rights("runner" if number else "root", number, confined=True, container=container)
+    proof.add_user(root, rights.user, number)
+    looks = "unshare --user true 2>&1 || true; ls -d /.dockerenv ~ 2>&1 || true"
+    tell = f"id -u; cat /proc/sys/user/max_user_namespaces; {looks}"
+    said = proof.enter(root, rights, tell, tmp_path / "log").split("\n")
+    assert said[:2] == [str(number), "0"]
+    assert "unshare failed" in said[2]
+    assert ("/.dockerenv" in said) is container
+    assert rights.home in said
+    if number:
+        made = proof.enter(root, proof.Rights(rights.user, number), "unshare --user echo made", tmp_path / "log")
+        assert "made" in made, "an ordinary machine allows it"
+    assert Path("/proc/sys/user/max_user_namespaces").read_text(encoding="ascii") == machine
+
+
+def test_places_take_their_commands_from_what_platforms_are_given(proof: ModuleType) -> None:
+    """The scripts themselves are run by `scripts/prove-install --places`."""
+    places = proof.install_places
+    assert [place.name for place in places.PLACES] == [
+        "Colab-like",
+        "GitHub-runner-like",
+        "Gradescope-like",
+        "devcontainer",
+    ]
+    assert {place.suite for place in places.PLACES} <= {each.suite for each in proof.PLATFORMS}
+
+    class Writes:
+        """A visit that keeps what would be typed."""
+
+        def __init__(self) -> None:
+            self.typed: dict[str, str] = {}
+
+        def give(self, source: Path, name: str) -> None:
+            assert source.exists(), name
+
+        def step(self, name: str, script: str, _: str = "") -> None:
+            self.typed[name] = script
+
+    on_github, in_container = Writes(), Writes()
+    places.be_on_github(on_github, Path(__file__))
+    assert "sha256sum --check --quiet" in on_github.typed["command 1"]
+    assert "scripts/bridges/github/judge" in on_github.typed["command 2, first result"]
+    places.be_in_a_devcontainer(in_container, Path(__file__))
+    assert "scripts/bootstrap judge" in str(in_container.typed)
+    assert places.commands_took({"command 1 (all of it downloads)": 90, "downloads": 5, "command 2": 7}) == 7
 
 
 def test_a_student_and_an_instructor_need_nothing_but_a_bare_debian_12(

@@ -12,7 +12,6 @@ import io
 import os
 import pty
 import re
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -21,7 +20,7 @@ from pathlib import Path, PureWindowsPath
 from types import ModuleType, SimpleNamespace
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, python_of
 from desk_place import CLIENT, NAIVE, client_module
 
 SOURCE = CLIENT.read_text(encoding="ascii")
@@ -44,15 +43,6 @@ def test_the_program_needs_python_3_9_and_its_library_alone() -> None:
     version = re.search(r"^project\(warpgrade VERSION ([0-9.]+)", lists, re.MULTILINE)
     assert version
     assert f'VERSION = "{version[1]}"\n' in SOURCE
-
-
-def python_of(version: str) -> str:
-    """A Python of this version, or a skip that says so."""
-    own = Path.home().glob(f".pyenv/versions/{version}.*/bin/python")
-    for found in (shutil.which(f"python{version}"), *map(str, own)):
-        if found and subprocess.run([found, "--version"], capture_output=True, check=False).returncode == 0:
-            return found
-    pytest.skip(f"no Python {version} on this machine")
 
 
 @pytest.mark.parametrize("version", ["3.9", "3.10", "3.13"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import zipfile
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, WARPGRADE, Words
+from conftest import ROOT, WARPGRADE, Words, python_of
 
 EMULATOR = WARPGRADE.resolve().parents[1] / "emulator"
 MOST_BYTES = 15_000_000
@@ -112,10 +111,7 @@ def test_the_wheel_is_small_and_has_no_compiler(wheel: Path) -> None:
 
 @pytest.mark.parametrize("version", ["", "3.9", "3.13"])
 def test_a_bare_environment_compiles_and_names_lines(tmp_path: Path, wheel: Path, version: str) -> None:
-    python = shutil.which(f"python{version}") if version else sys.executable
-    if not python or subprocess.run([python, "--version"], capture_output=True, check=False).returncode:
-        pytest.skip(f"no Python {version} on this machine")
-    bare = Bare(tmp_path, python, wheel)
+    bare = Bare(tmp_path, python_of(version) if version else sys.executable, wheel)
     done = bare.warpemu("nvcc", "-o", "program", "program.cu")
     assert done.returncode == 0, done.stderr
 

@@ -4,7 +4,8 @@ import json
 
 import pytest
 from conftest import Page
-from warpgrade_reports.feedback import main, render_html, render_markdown, speed_charts
+from warpgrade_reports.feedback import main, render_html, render_markdown
+from warpgrade_reports.view_charts import speed_charts
 
 
 def case(name, k, **more):

@@ -16,7 +16,6 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -26,14 +25,12 @@ from markupsafe import Markup
 
 from warpgrade_reports import format as fmt
 from warpgrade_reports import svg
-from warpgrade_reports.chart import Chart, Mark, Row
-from warpgrade_reports.grouping import groups_of
 from warpgrade_reports.inject import inject
-from warpgrade_reports.model import CaseSpec
 from warpgrade_reports.publishing import publish, refuse_strangers, sweep
 from warpgrade_reports.source import ReportInputError, parse_node, read_raw
 from warpgrade_reports.text import json_lines, lines_of, plain_line
 from warpgrade_reports.verdicts import THRESHOLD_LABELS, style_of
+from warpgrade_reports.view_charts import View, speed_charts
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _SCHEMA = "warpgrade.feedback.v1"
@@ -47,15 +44,6 @@ NOT_MADE = """<!DOCTYPE html>
 </html>
 """
 
-View = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class _Width:
-    """How the view's lab calls a case's k."""
-
-    width: str
-
 
 def read_views(file: Path) -> list[View]:
     """The views, a line each; raises ReportInputError naming the line that is none."""
@@ -66,40 +54,6 @@ def read_views(file: Path) -> list[View]:
             raise ReportInputError(f"{file}, line {number}", f"expected a view of schema {_SCHEMA}", _STEP)
         views.append(view)
     return views
-
-
-def speed_charts(view: View) -> list[Chart]:
-    """The student's speed-ups with intervals and thresholds, a chart a group of cases."""
-    if not view.get("speed_measured"):
-        return []
-    speed = [case for case in view["cases"] if case.get("kind") == "speed" and "k" in case]
-    by_id = {case["id"]: case for case in speed}
-    specs = [CaseSpec(id=case["id"], dataset=case["dataset"], k=case["k"], kind="speed") for case in speed]
-    baseline = next((case["baseline"] for case in speed if case.get("baseline")), "the baseline").replace("_", " ")
-    charts = []
-    for group in groups_of(_Width(view["terms"]["width"]), specs):
-        rows = [_speed_row(label, by_id[spec.id]) for spec, label in zip(group.specs, group.labels, strict=True)]
-        chart = Chart(
-            f"speedup-{group.slug}",
-            group.named("Speed-up"),
-            f"speed-up over {baseline}, longer is faster",
-            tuple(rows),
-            (view["person"].get("name", ""),),
-            reference=1.0,
-            by_status=True,
-            tick=fmt.ratio,
-        )
-        if not chart.empty:
-            charts.append(chart)
-    return charts
-
-
-def _speed_row(label: str, case: dict[str, Any]) -> Row:
-    ratio = case.get("ratio") if case["verdict"] == "accepted" else None
-    status = case.get("threshold_status", "") if "threshold" in case else ""
-    marks = (Mark(0, ratio["median"], ratio.get("low"), ratio.get("high"), status),) if ratio else ()
-    note = "not measured" if case["verdict"] == "accepted" else style_of(case["verdict"]).label
-    return Row(label, marks, case.get("threshold"), note)
 
 
 @cache

@@ -1,5 +1,6 @@
 #include "course/profile/device_rates.h"
 
+#include <cctype>
 #include <cstdlib>
 #include <map>
 #include <sstream>
@@ -9,6 +10,8 @@
 
 namespace warpgrade {
 namespace {
+
+constexpr const char* kDataSheets = "data_sheets";
 
 std::string trimmed(const std::string& text) {
   const std::size_t begin = text.find_first_not_of(" \t\r");
@@ -35,43 +38,94 @@ const char* find_text(const EmbeddedText* list, std::size_t n, const std::string
   return nullptr;
 }
 
+using Values = std::map<std::string, std::string>;
+
+double number(const Values& from, const std::string& name, const std::string& file) {
+  const auto found = from.find(name);
+  if (found == from.end()) throw UsageError("profile/rates/" + file + ": " + name + " is missing");
+  return std::strtod(found->second.c_str(), nullptr);
+}
+
+const Values& data_sheets() {
+  static const Values values = values_of(find_text(kEmbeddedRates, kEmbeddedRatesCount, kDataSheets));
+  return values;
+}
+
+void add_counts(const Values& counts, DeviceRates& r) {
+  const auto count = [&](const char* name) { return number(counts, name, r.described_as + ".device"); };
+  r.name = counts.at("name");
+  r.architecture = counts.at("compute_capability");
+  std::erase(r.architecture, '.');
+  r.multiprocessors = count("multiprocessors");
+  r.clock_hz = 1e3 * count("clock_khz");
+  r.threads_per_multiprocessor = count("threads_per_multiprocessor");
+  r.registers_per_multiprocessor = count("registers_per_multiprocessor");
+  r.shared_per_block = count("shared_bytes_per_block_optin");
+}
+
+void add_measured(const Values& measured, DeviceRates& r) {
+  const auto rate = [&](const char* name) { return number(measured, name, r.id + ".rates"); };
+  r.validated = rate("validated") != 0;
+  r.dram_bytes_per_s = rate("dram_bytes_per_s");
+  r.l2_bytes_per_s = rate("l2_bytes_per_s");
+  r.l2_fill_bytes_per_s = rate("l2_fill_bytes_per_s");
+  r.updates_of_one_sector_per_s = rate("updates_of_one_sector_per_s");
+  r.scattered_updates_per_s = rate("scattered_updates_per_s");
+  r.fp32_lanes = rate("fp32_lanes");
+  r.fp64_lanes = rate("fp64_lanes");
+  r.integer_lanes = rate("integer_lanes");
+  r.special_lanes = rate("special_lanes");
+}
+
+void add_published(const std::string& capability, DeviceRates& r) {
+  const auto published = [&](const std::string& name) {
+    return number(data_sheets(), name, std::string(kDataSheets) + ".txt");
+  };
+  r.from_data_sheet = true;
+  r.dram_bytes_per_s = 1e9 * published(r.id + ".dram_gb_per_s") * published("rule.dram_share");
+  r.l2_bytes_per_s = published("rule.l2_bytes") * r.multiprocessors * r.clock_hz;
+  r.l2_fill_bytes_per_s = r.l2_bytes_per_s * published("rule.l2_fill_share");
+  r.updates_of_one_sector_per_s = r.clock_hz * published("rule.updates_of_one_sector_a_clock");
+  r.scattered_updates_per_s =
+      r.clock_hz * r.multiprocessors * published("rule.scattered_updates_a_clock_a_multiprocessor");
+  r.fp32_lanes = published(capability + ".fp32_lanes");
+  r.fp64_lanes = published(capability + ".fp64_lanes");
+  r.integer_lanes = published(capability + ".integer_lanes");
+  r.special_lanes = published(capability + ".special_lanes");
+}
+
 }  // namespace
 
 std::optional<DeviceRates> find_rates(const std::string& id) {
-  const char* rates = find_text(kEmbeddedRates, kEmbeddedRatesCount, id);
+  const char* rates = id == kDataSheets ? nullptr : find_text(kEmbeddedRates, kEmbeddedRatesCount, id);
+  const bool is_published = data_sheets().contains(id + ".dram_gb_per_s");
   // An H100 is described by its sibling: they differ in memory alone.
   const bool own = find_text(kDescribedDevices, kDescribedDevicesCount, id) != nullptr;
   const std::string described_as = own || id != "h100" ? id : "h200";
   const char* described = find_text(kDescribedDevices, kDescribedDevicesCount, described_as);
-  if (rates == nullptr || described == nullptr) return std::nullopt;
-  const auto measured = values_of(rates), counts = values_of(described);
-  const auto number = [&](const std::map<std::string, std::string>& from, const char* name) {
-    const auto found = from.find(name);
-    if (found == from.end()) throw UsageError("profile/rates/" + id + ".rates: " + name + " is missing");
-    return std::strtod(found->second.c_str(), nullptr);
-  };
+  if ((rates == nullptr && !is_published) || described == nullptr) return std::nullopt;
+  const Values counts = values_of(described);
   DeviceRates r;
   r.id = id;
-  r.name = id == "h100" ? "NVIDIA H100" : counts.at("name");
   r.described_as = described_as;
-  r.architecture = counts.at("compute_capability");
-  std::erase(r.architecture, '.');
-  r.validated = number(measured, "validated") != 0;
-  r.multiprocessors = number(counts, "multiprocessors");
-  r.clock_hz = 1e3 * number(counts, "clock_khz");
-  r.threads_per_multiprocessor = number(counts, "threads_per_multiprocessor");
-  r.registers_per_multiprocessor = number(counts, "registers_per_multiprocessor");
-  r.shared_per_block = number(counts, "shared_bytes_per_block_optin");
-  r.dram_bytes_per_s = number(measured, "dram_bytes_per_s");
-  r.l2_bytes_per_s = number(measured, "l2_bytes_per_s");
-  r.l2_fill_bytes_per_s = number(measured, "l2_fill_bytes_per_s");
-  r.updates_of_one_sector_per_s = number(measured, "updates_of_one_sector_per_s");
-  r.scattered_updates_per_s = number(measured, "scattered_updates_per_s");
-  r.fp32_lanes = number(measured, "fp32_lanes");
-  r.fp64_lanes = number(measured, "fp64_lanes");
-  r.integer_lanes = number(measured, "integer_lanes");
-  r.special_lanes = number(measured, "special_lanes");
+  add_counts(counts, r);
+  if (id == "h100") r.name = "NVIDIA H100";
+  if (rates != nullptr)
+    add_measured(values_of(rates), r);
+  else
+    add_published(counts.at("compute_capability"), r);
   return r;
+}
+
+DeviceRates rates_of_model(const std::string& model) {
+  std::string id, known;
+  for (const char letter : model) {
+    if (std::isalnum(static_cast<unsigned char>(letter)) != 0)
+      id += static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  }
+  if (const auto rates = find_rates(id)) return *rates;
+  for (const std::string& each : devices_with_rates()) known += (known.empty() ? "" : ", ") + each;
+  throw UsageError("no rates of a GPU '" + model + "' are known; there are those of " + known);
 }
 
 std::string device_of_architecture(const std::string& architecture) {
@@ -80,7 +134,13 @@ std::string device_of_architecture(const std::string& architecture) {
 
 std::vector<std::string> devices_with_rates() {
   std::vector<std::string> names;
-  for (std::size_t k = 0; k < kEmbeddedRatesCount; ++k) names.emplace_back(kEmbeddedRates[k].name);
+  for (std::size_t k = 0; k < kEmbeddedRatesCount; ++k) {
+    if (std::string(kEmbeddedRates[k].name) != kDataSheets) names.emplace_back(kEmbeddedRates[k].name);
+  }
+  const std::string published = ".dram_gb_per_s";
+  for (const auto& [name, value] : data_sheets()) {
+    if (name.ends_with(published)) names.push_back(name.substr(0, name.size() - published.size()));
+  }
   return names;
 }
 

@@ -1,5 +1,6 @@
 // What a GPU does in a second: the numbers behind estimates of time. Files in profile/rates, each number with
-// its source; the counts of a device (multiprocessors, clock) stand in the emulator's description of it.
+// its source; the counts of a device (multiprocessors, clock) stand in the emulator's description of it. GPUs
+// that nobody measured have what their data sheets say (rates/data_sheets.txt).
 #pragma once
 
 #include <optional>
@@ -14,6 +15,7 @@ struct DeviceRates {
   std::string described_as;  // its description in emulator/devices
   std::string architecture;  // 90
   bool validated = false;
+  bool from_data_sheet = false;  // nothing was measured on such a GPU
   double multiprocessors = 0, clock_hz = 0, threads_per_multiprocessor = 0, registers_per_multiprocessor = 0;
   double shared_per_block = 0;  // bytes, the most that a block may ask for
   double dram_bytes_per_s = 0, l2_bytes_per_s = 0, l2_fill_bytes_per_s = 0;
@@ -25,6 +27,10 @@ struct DeviceRates {
 std::optional<DeviceRates> find_rates(const std::string& id);
 
 std::vector<std::string> devices_with_rates();
+
+// Of a GPU by the words that people use: "T4", "RTX 4090", "A100". Throws UsageError that names those
+// there are.
+DeviceRates rates_of_model(const std::string& model);
 
 // The device that the emulator takes for itself when it is told an architecture alone: 90 is an h200. Empty
 // for those of which no rates are known.

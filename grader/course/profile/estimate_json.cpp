@@ -19,6 +19,8 @@ using nlohmann::json;
 constexpr double kShortestShown = 3, kLongestShown = 200'000;
 // How much wider the interval is on a device that no record was compared with.
 constexpr double kUnknownDevice = 1.5;
+// The same where its rates are those of a data sheet, scaled from other GPUs.
+constexpr double kFromDataSheet = 3;
 constexpr double kWorthTelling = 1.05;
 
 // With so many significant digits, and never with an exponent: 140, not 1.4e+02.
@@ -87,7 +89,10 @@ json gains(const json& groups, const json& kernels, const DeviceRates& device, d
 json estimate_json(const json& counters, const json& kernels, const DeviceRates& device) {
   const json groups = list(counters, "launch_groups");
   const Estimate e = estimate_run(groups, kernels, device);
-  json result = {{"device", device.id}, {"device_name", device.name}, {"validated", device.validated}};
+  json result = {{"device", device.id},
+                 {"device_name", device.name},
+                 {"validated", device.validated},
+                 {"from_data_sheet", device.from_data_sheet}};
   std::string refusal = e.refusal;
   if (refusal.empty() && (e.microseconds < kShortestShown || e.microseconds > kLongestShown))
     refusal = fmt::format("it would be {}; times from {} to {} were compared with records",
@@ -97,7 +102,7 @@ json estimate_json(const json& counters, const json& kernels, const DeviceRates&
     result["refusal"] = refusal;
     return result;
   }
-  const double wider = device.validated ? 1 : kUnknownDevice;
+  const double wider = device.validated ? 1 : device.from_data_sheet ? kFromDataSheet : kUnknownDevice;
   result["us"] = e.microseconds;
   result["low_us"] = e.microseconds * fitted_coefficients().at("interval_low") / wider;
   result["high_us"] = e.microseconds * fitted_coefficients().at("interval_high") * wider;
@@ -154,6 +159,8 @@ std::string estimate_text(const json& e) {
     text +=
         "  Estimates for this device were never compared with measurements, so this one may be further "
         "off.\n";
+  if (const auto sheet = e.find("from_data_sheet"); sheet != e.end() && *sheet == true)
+    text += "  The rates of this GPU are those of its data sheet: nothing was measured on one.\n";
   return text;
 }
 

@@ -23,7 +23,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 LIBRARIES = Path(os.environ.get("WARPEMU_LIBRARIES") or Path(__file__).resolve().parent / "warpemu_libraries")
 STARTER = Path(__file__).resolve().parent / "warpemu_triton.py"

@@ -88,7 +88,7 @@ TEST_F(DeviceFile, with_mistakes_is_named_with_its_line_and_ignored) {
   expect_device("WARPEMU_DEVICE=" + path_, "l2_bytes is missing");
   write("l2_bytes = 41943040", "name = other");
   expect_device("WARPEMU_DEVICE=" + path_, ":11: name stands twice");
-  expect_device("WARPEMU_DEVICE=h300", "no device or readable file 'h300'; known: a100, b200, h200,");
+  expect_device("WARPEMU_DEVICE=h300", "no device or readable file 'h300'; known: a10, a100, b200, h200,");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "course/score/modelled_ladder.h"
 #include "score_support.h"
 
 namespace warpgrade {
@@ -73,6 +74,60 @@ TEST(Calibrate, NamesTheBaselinesThatWereTimed) {
   } catch (const UsageError& error) {
     EXPECT_NE(std::string(error.what()).find("timed: naive"), std::string::npos) << error.what();
   }
+}
+
+// A launch that reads so many GB once, as the emulator counts it.
+nlohmann::json counted(const char* id, double gigabytes, const char* verdict = "accepted") {
+  const double sectors = gigabytes * 1e9 / 32;
+  nlohmann::json record = step_record(id, "cora", 32, nlohmann::json::object());
+  record["outcome"]["verdict"] = verdict;
+  record["counters"]["launch_groups"] = {{{"kernel", "k"},
+                                          {"in_run", 1},
+                                          {"runs", 1},
+                                          {"launches", 1},
+                                          {"grid", {1056, 1, 1}},
+                                          {"block", {256, 1, 1}},
+                                          {"resident_blocks", 8},
+                                          {"blocks", 1056},
+                                          {"warp_instructions", 84480},
+                                          {"thread_instructions", 84480 * 32},
+                                          {"global_load_sectors", sectors},
+                                          {"global_load_sectors_ideal", sectors},
+                                          {"global_load_requests", sectors / 4},
+                                          {"lines", sectors / 4},
+                                          {"sampled_loads", sectors / 16},
+                                          {"sampled_l1_misses", sectors / 16},
+                                          {"sampled_l2_accesses", sectors / 16},
+                                          {"sampled_l2_read_misses", sectors / 16},
+                                          {"distinct_sectors_read", sectors}}};
+  return record;
+}
+
+TEST(Calibrate, AGpuThatIsNotHereGetsAShareOfWhatTheModelAllows) {
+  const std::vector<nlohmann::json> run = {counted("naive", 4), counted("step-01", 1), counted("step-02", 2),
+                                           counted("step-03", 0.1, "wrong_answer")};
+  const auto modelled = modelled_records(run, "naive", "ratios", rates_of_model("T4"));
+  EXPECT_NEAR(modelled[1].at("ratios").at("naive").at("median").get<double>(), 4,
+              0.2);  // memory binds: the bytes' ratio
+  EXPECT_NEAR(modelled[2].at("ratios").at("naive").at("median").get<double>(), 2, 0.1);
+  EXPECT_FALSE(modelled[3].contains("ratios"));
+  const std::string text =
+      propose_thresholds({{"run", "r"}, {"device", {{"name", "T4"}}}}, modelled, "naive", "ratios", 0.5);
+  EXPECT_TRUE(text.find("  cora: {32: 1.95}  # step-01 ") != std::string::npos ||
+              text.find("  cora: {32: 2.00}  # step-01 ") != std::string::npos)
+      << text;
+}
+
+TEST(Calibrate, AModelNeedsCountersOfTheBaseline) {
+  const DeviceRates rates = rates_of_model("T4");
+  try {
+    modelled_records({counted("step-01", 1)}, "cusparse_default", "ratios", rates);
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_NE(std::string(error.what()).find("give --baseline naive"), std::string::npos) << error.what();
+  }
+  EXPECT_THROW(modelled_records({step_record("naive", "cora", 32, {})}, "naive", "ratios", rates),
+               UsageError);
 }
 
 TEST(Calibrate, WritesIntoTheModelsOwnSectionAndNowhereElse) {

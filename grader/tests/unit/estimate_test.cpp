@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "base/error.h"
 #include "course/profile/estimate_json.h"
 
 namespace warpgrade {
@@ -363,6 +364,37 @@ TEST(Estimate, ADeviceThatWasNotComparedGetsAWiderIntervalAndAWord) {
         << id;
   }
   EXPECT_FALSE(find_rates("abacus"));
+  EXPECT_FALSE(find_rates("data_sheets"));
+}
+
+// NVIDIA's data sheet gives a T4 320 GB/s.
+TEST(Estimate, AGpuOfADataSheetIsNoFasterThanItAndItsIntervalIsThreeTimesAsWideAtBothEnds) {
+  const DeviceRates rates = rates_of_model("T4");
+  EXPECT_TRUE(rates.from_data_sheet);
+  const json groups = {{"launch_groups", streaming()}};
+  const json e = estimate_json(groups, json::array(), rates),
+             measured = estimate_json(groups, json::array(), h200());
+  EXPECT_GT(e["us"].get<double>(), 1e6 * 1e9 / 320e9);
+  EXPECT_LT(e["us"].get<double>(), 3e6 * 1e9 / 320e9);
+  const auto width = [](const json& each) {
+    return each["high_us"].get<double>() / each["low_us"].get<double>();
+  };
+  EXPECT_NEAR(width(e) / width(measured), 9, 1e-6);
+  EXPECT_NE(estimate_text(e).find("nothing was measured"), std::string::npos);
+  EXPECT_EQ(estimate_text(measured).find("nothing was measured"), std::string::npos);
+}
+
+TEST(Estimate, GpusOfStudentsAndCloudsAreKnownByTheirUsualNames) {
+  for (const char* model : {"T4", "T4G", "V100", "A100", "L4", "A10", "RTX 2080 Ti", "RTX 3060", "RTX 3090",
+                            "RTX 4060", "RTX 4090", "RTX 5070", "RTX 5090"})
+    EXPECT_NO_THROW(rates_of_model(model)) << model;
+  try {
+    rates_of_model("GTX 480");
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_NE(std::string(error.what()).find("those of a100, h100, h200, a10, l4"), std::string::npos)
+        << error.what();
+  }
 }
 
 }  // namespace
