@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -259,6 +260,7 @@ def test_gradescopes_archive_of_an_unpacked_package_has_the_desks_files(tmp_path
         (package / name).parent.mkdir(exist_ok=True)
         (package / name).write_text("#!/bin/sh\n", encoding="utf-8")
         (package / name).chmod(0o755)
+    os.utime(package / "warpgrade", (0, 0))  # as scripts/package has all files
     settings = tmp_path / "lab1.env"
     settings.write_text("LAB=spmm\nDESK=gpu.example.edu\nPOLICY=week1.yaml\n", encoding="utf-8")
     (tmp_path / "week1.yaml").write_text("lab: spmm\n", encoding="utf-8")
