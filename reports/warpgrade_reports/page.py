@@ -277,7 +277,9 @@ def _notices(run: Run) -> Iterator[Notice]:
     if run.thresholds_note:
         yield Notice("", "Thresholds of another GPU.", run.thresholds_note)
     if run.threshold_nodes:
-        yield Notice("", "Nodes.", f"Times of these nodes decided on thresholds (cases of each): {run.threshold_nodes}.")
+        yield Notice(
+            "", "Nodes.", f"Times of these nodes decided on thresholds (cases of each): {run.threshold_nodes}."
+        )
     if run.points_note:
         yield Notice("", "Points.", run.points_note)
     if run.sandbox == "unsandboxed":
