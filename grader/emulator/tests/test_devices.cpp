@@ -31,7 +31,8 @@ TEST(Devices, decide_how_many_blocks_fit) {
 }
 
 TEST(Devices, of_an_architecture_are_the_newest_that_is_not_newer) {
-  expect_device("WARPEMU_ARCH=87", "NVIDIA GeForce RTX 3090 (emulated)|8.7|");
+  expect_device("WARPEMU_ARCH=87", "NVIDIA GeForce RTX 3090 (emulated)|8.7|");  // nor the A10, of less memory
+  expect_device("WARPEMU_ARCH=75", "Tesla T4 (emulated)|7.5|");
   expect_device("WARPEMU_DEVICE=h200 WARPEMU_ARCH=80", "NVIDIA H200 (emulated)|8.0|");
 }
 

@@ -130,7 +130,7 @@ DeviceModel device_of_arch(unsigned arch) {
     DeviceModel model = embedded(kEmbeddedDevices[k]);
     const bool better =
         best.arch() > arch ? model.arch() < best.arch() : model.arch() <= arch && model.arch() > best.arch();
-    if (better) best = std::move(model);
+    if (better || (model.arch() == best.arch() && model.memory_mb > best.memory_mb)) best = std::move(model);
   }
   best.major = static_cast<int>(arch / 10);
   best.minor = static_cast<int>(arch % 10);
