@@ -10,6 +10,7 @@ import argparse
 import json
 import multiprocessing
 import os
+import re
 import sys
 import tempfile
 from collections import defaultdict
@@ -45,6 +46,7 @@ from warpgrade_reports.source import ReportInputError
 _TEMPLATES = Path(__file__).parent / "templates"
 _ROOT = Path(__file__).resolve().parents[2]
 MOST_POINTERS = 40
+MOST_PRINTED = 300  # people in a PDF: WeasyPrint takes half a minute for a table of 1,000 rows that nobody can search
 _SECONDS = ((3600.0, "h"), (60.0, "min"))
 
 
@@ -132,12 +134,16 @@ def _speed_figures(run: Run) -> list[dict[str, Any]]:
 
 
 def render_class_report(
-    run: Run, folder: Path, found: tuple[list[Pointer], int], people: tuple[list[Person], str]
+    run: Run, folder: Path, found: tuple[list[Pointer], int], people: tuple[list[Person], str], *, printed: bool = False
 ) -> str:
-    """The page; its charts carry their own colours, so that a PDF can be made of it."""
+    """The page; its charts carry their own colours, so that a PDF can be made of it.
+
+    `printed`: as the PDF has it, without the table of all people where they are many.
+    """
     for row, person in enumerate(people[0]):
         person["row"] = row
     lines = case_lines(run) if run.speed_measured else []
+    listed = [] if printed and len(people[0]) > MOST_PRINTED else people[0]
     similar, looked = found
     titles = {s.id: s.title for s in run.submissions}
     context: Mapping[str, Any] = {
@@ -151,6 +157,7 @@ def render_class_report(
         "doubts": doubts(run),
         "needs": needs_of(people[0], doubts(run), similar[:MOST_POINTERS]),
         "people": people[0],
+        "listed": listed,
         "link_of": link_of,
         "made_from": people[1],
         "script": Markup((_TEMPLATES / "sort.js").read_text(encoding="utf-8")),  # noqa: S704 - our own file
@@ -164,7 +171,8 @@ def render_class_report(
         "style": Markup((_TEMPLATES / "style.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
         "safe": Markup,
     }
-    return scrolling_tables(environment(html=True).get_template("class_report.html.j2").render(**context))
+    page = scrolling_tables(environment(html=True).get_template("class_report.html.j2").render(**context))
+    return page if listed else re.sub(r'"#student-\d+"', '"#everybody"', page)
 
 
 def save_pdf(page: str, path: Path) -> None:
@@ -220,7 +228,8 @@ def write_class_report(
             plots.start()
             try:
                 if pdf:
-                    save_pdf(page, staged / "class-report.pdf")
+                    on_paper = render_class_report(run, folder, found, listed, printed=True)
+                    save_pdf(on_paper, staged / "class-report.pdf")
             finally:
                 plots.join()
             if plots.exitcode != 0:
