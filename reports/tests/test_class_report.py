@@ -114,6 +114,8 @@ def test_a_pdf_of_many_leaves_the_table_of_all_to_the_page(class_folder):
     assert page.count('<tr id="student-') == 301
     assert '<tr id="student-' not in on_paper and "#student-" not in on_paper
     assert "The table of all 301 stands in index.html" in on_paper
+    assert page.count("<li>") - on_paper.count("<li>") == 301 - 60
+    assert "And 241 more, in index.html." in on_paper
     few = render_class_report(run, class_folder, ([], 0), (people[:300], ""), printed=True)
     assert few.count('<tr id="student-') == 300
 

@@ -46,6 +46,7 @@ from warpgrade_reports.source import ReportInputError
 _TEMPLATES = Path(__file__).parent / "templates"
 _ROOT = Path(__file__).resolve().parents[2]
 MOST_POINTERS = 40
+MOST_NEEDS_PRINTED = 60  # people by reason in such a PDF
 MOST_PRINTED = 300  # people in a PDF: WeasyPrint takes half a minute for a table of 1,000 rows that nobody can search
 _SECONDS = ((3600.0, "h"), (60.0, "min"))
 
@@ -158,6 +159,7 @@ def render_class_report(
         "needs": needs_of(people[0], doubts(run), similar[:MOST_POINTERS]),
         "people": people[0],
         "listed": listed,
+        "most": None if listed or not people[0] else MOST_NEEDS_PRINTED,
         "link_of": link_of,
         "made_from": people[1],
         "script": Markup((_TEMPLATES / "sort.js").read_text(encoding="utf-8")),  # noqa: S704 - our own file
