@@ -46,8 +46,8 @@ DeviceModel parse_device(const std::string& text, const std::string& source);
 // The described device of a name or a path. Throws DeviceError, with the known names.
 DeviceModel find_device(const std::string& name_or_path);
 
-// The newest embedded device that is not newer than `arch`, of several the one with the most memory, with that
-// compute capability.
+// The newest embedded device that is not newer than `arch`, of several the one with the most memory, with
+// that compute capability.
 DeviceModel device_of_arch(unsigned arch);
 
 // The device of this process, as WARPEMU_DEVICE and WARPEMU_ARCH choose it.
