@@ -17,9 +17,9 @@
 #include "cli/grades.h"
 #include "course/batch/grade_run.h"
 #include "course/batch/nodes.h"
+#include "course/profile/modelled_ladder.h"
 #include "course/score/calibrate.h"
 #include "course/score/gpu_model.h"
-#include "course/score/modelled_ladder.h"
 #include "course/score/score.h"
 #include "judge/labs/registry.h"
 

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <mutex>
 
 #include "base/text.h"
 #include "judge/compile/hand_in_name.h"
@@ -95,11 +97,24 @@ class PythonReading {
 
 }  // namespace
 
-std::string why_no_python_hand_in(const std::string& lab) {
+namespace {
+
+std::string reason_against_python(const std::string& lab) {
   const auto declared = declaration::find_declaration(lab);
   const std::string why = declared ? declaration::why_no_python(*declared) : "";
   if (declared && why.empty()) return "";
   return fmt::format("lab {} takes CUDA C++ alone{}", lab, why.empty() ? "" : ", since " + why);
+}
+
+}  // namespace
+
+// Asked for each hand-in of a class, and half of the time to take one in was lab.yaml, read anew.
+std::string why_no_python_hand_in(const std::string& lab) {
+  static std::mutex mutex;
+  static std::map<std::string, std::string> known;
+  const std::lock_guard lock(mutex);
+  const auto found = known.find(lab);
+  return found != known.end() ? found->second : known.emplace(lab, reason_against_python(lab)).first->second;
 }
 
 std::optional<TidiedSources> python_sources(const UntrustedFolder& folder, const std::string& lab) {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "course/score/modelled_ladder.h"
+#include "course/profile/modelled_ladder.h"
 #include "score_support.h"
 
 namespace warpgrade {

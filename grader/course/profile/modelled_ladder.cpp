@@ -1,4 +1,4 @@
-#include "course/score/modelled_ladder.h"
+#include "course/profile/modelled_ladder.h"
 
 #include <map>
 
