@@ -98,6 +98,30 @@ def test_the_program_gets_its_arguments_and_its_exit_code_is_kept(tmp_path: Path
     assert (done.returncode, done.stdout) == (7, "['--checks', 'all'] __main__\n"), done.stderr
 
 
+def test_a_program_that_is_not_there_is_named_in_one_line() -> None:
+    """With the exit code that Python has for it."""
+    done = python("nosuch.py")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert "nosuch.py: no such file" in done.stderr
+
+
+def test_a_tensor_of_another_device_is_told_at_the_program_s_line(tmp_path: Path) -> None:
+    """With the program's own frames alone."""
+    program = tmp_path / "program.py"
+    tensor = (
+        "type('T', (), {'dtype': 'float32', 'device': type('D', (), {'type': 'cuda'})(), 'data_ptr': lambda s: 16})()"
+    )
+    program.write_text(
+        "import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef fill(x, B: tl.constexpr):\n"
+        f"    tl.store(x + tl.arange(0, B), 1.0)\n\n\nfill[(1,)]({tensor}, B=16)\n",
+        encoding="utf-8",
+    )
+    done = python(program)
+    assert done.returncode == 1
+    assert "use device='cpu'" in done.stderr
+    assert done.stderr.count("  File ") == 1
+
+
 def test_without_triton_the_message_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And nothing is started."""
     monkeypatch.setenv("WARPGRADE_TRITON", str(tmp_path))

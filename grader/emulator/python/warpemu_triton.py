@@ -432,7 +432,11 @@ def is_the_program_s(file: str) -> bool:
     """Whether a file is neither Triton's, nor this one, nor what starts programs."""
     triton = sys.modules.get("triton")
     within = Path(triton.__file__ or "").parent if triton else None
-    return not (file == __file__ or file.startswith("<frozen") or (within and Path(file).is_relative_to(within)))
+    return not (
+        file in {__file__, contextlib.__file__}
+        or file.startswith("<frozen")
+        or (within and Path(file).is_relative_to(within))
+    )
 
 
 def main(words: list[str]) -> None:
@@ -450,6 +454,9 @@ def main(words: list[str]) -> None:
         return
     if not words:
         sys.exit("warpemu: name a program: warpemu python FILE")
+    if not Path(words[0]).exists():
+        print(f"warpemu: {words[0]}: no such file; name a program in Python that is there", file=sys.stderr)
+        sys.exit(2)  # as Python itself
     sys.argv = words
     sys.path[0] = str(Path(words[0]).resolve().parent)
     runpy.run_path(words[0], run_name="__main__")
