@@ -33,6 +33,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: (item.get_closest_marker("waits") is None, -tests[item.path], str(item.path)))
 
 
+def chosen_parameters(request: pytest.FixtureRequest, file: str) -> list[dict[str, Any]]:
+    """The parameters of the file's own tests that were chosen (-k), for a fixture that judges them together."""
+    own = (item for item in request.session.items if item.path == Path(file))
+    return [item.callspec.params for item in own if hasattr(item, "callspec")]
+
+
 Words = list[str | Path]  # of a command
 
 

@@ -33,7 +33,11 @@ def client_module() -> ModuleType:
     assert spec
     assert spec.loader
     module = module_from_spec(spec)
-    spec.loader.exec_module(module)
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True  # nothing is written beside the labs' folders
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.dont_write_bytecode = before
     return module
 
 

@@ -11,7 +11,7 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, WARPGRADE, declared_labs, records_of
+from conftest import ROOT, WARPGRADE, chosen_parameters, declared_labs, records_of
 from corpus import BACKEND, CORPUS, Example, grade_class, read_corpus
 
 ALL = read_corpus()
@@ -21,9 +21,7 @@ EXAMPLES = [example for example in ALL if example.attack is None]  # attacks: te
 @pytest.fixture(scope="session")
 def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Judges those of the corpus whose tests were chosen (-k), a class for each lab and set of cases."""
-    callspecs = (getattr(item, "callspec", None) for item in request.session.items)
-    chosen = (spec.params.get("example") for spec in callspecs if spec)
-    wanted = {example.name for example in chosen if isinstance(example, Example)}  # other files have examples, too
+    wanted = {given["example"].name for given in chosen_parameters(request, __file__) if "example" in given}
     examples = [example for example in EXAMPLES if example.name in wanted]
     runs: dict[str, Path] = {}
     for number, (lab, cases) in enumerate(sorted({(example.lab, example.cases) for example in examples})):

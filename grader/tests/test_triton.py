@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 import yaml
-from conftest import ROOT, WARPGRADE
+from conftest import ROOT, WARPGRADE, chosen_parameters
 
 FOLDER = Path(__file__).parent / "triton"
 HOST = ROOT / "grader/judge/runner/triton"
@@ -71,12 +71,10 @@ def judged(folder: Path, solutions: dict[str, Path], lab: str) -> dict[tuple[str
 def records(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     """Of the examples, and of the staff's solutions as LAB-NAME: a class for each lab that was chosen (-k)."""
     chosen: dict[str, dict[str, Path]] = {}
-    for item in request.session.items:
-        given = getattr(getattr(item, "callspec", None), "params", {})
+    for given in chosen_parameters(request, __file__):
         if "example" in given:
-            chosen.setdefault(given["example"].expected["lab"], {})[given["example"].folder.name] = given[
-                "example"
-            ].folder
+            folder = given["example"].folder
+            chosen.setdefault(given["example"].expected["lab"], {})[folder.name] = folder
         if "lab" in given:
             solutions = (ROOT / "reference" / given["lab"] / "triton").iterdir()
             chosen.setdefault(given["lab"], {}).update({f"{given['lab']}-{f.name}": f for f in solutions})

@@ -63,7 +63,7 @@ def write(cell: Cell, student: Path, stubs: Path) -> Path:
     """Makes the cell the lab's only written file; its folder. What no cell wrote is not overwritten."""
     stub = stubs / cell.lab
     if not (stub / f"{cell.lab}.cu").is_file():
-        labs = ", ".join(sorted(path.name for path in stubs.iterdir() if path.is_dir()))
+        labs = ", ".join(sorted(path.stem for path in stubs.glob("*/*.cu") if path.stem == path.parent.name))
         raise LabError(f"there is no lab '{cell.lab}'; there is {labs}")
     if not (stub / cell.name).is_file():
         raise LabError(f"lab {cell.lab} is not written in Python: use %%cuda_lab {cell.lab}")
