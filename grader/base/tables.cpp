@@ -23,8 +23,21 @@ std::string note_of(const nlohmann::json& scores) {
 std::string open_points_of(const nlohmann::json& scores) {
   const double most = scores.value("max_points", 0.0), measured = scores.value("measured_points", most);
   if (measured >= most) return "";
-  return fmt::format("\nspeed was not measured in this run: {:g} of {:g} points are open\n", most - measured,
-                     most);
+  const std::string why = scores.value("limits_note", "");
+  return fmt::format("\n{}: {:g} of {:g} points are open\n",
+                     why.empty() ? "speed was not measured in this run" : why.substr(0, why.size() - 1),
+                     most - measured, most);
+}
+
+std::string share_cell(const nlohmann::json& line) {
+  if (!line.contains("limit"))
+    return line.at("verdict") == "accepted" ? "not measured" : line.at("verdict").get<std::string>();
+  const std::string status = line.value("limit_status", "");
+  return fmt::format("{:.0f} %{}", 100 * line.at("limit").at("share").get<double>(),
+                     status == "fail"           ? " FAIL"
+                     : status == "pass"         ? " pass"
+                     : status == "within_noise" ? " ~"
+                                                : "");
 }
 
 }  // namespace
@@ -69,6 +82,29 @@ std::string class_table(const nlohmann::json& scores) {
                : "not measured"});
   }
   return format_table(rows) + open_points_of(scores) + note_of(scores);
+}
+
+std::string limit_table(const nlohmann::json& scores) {
+  const auto limits = scores.find("limits");
+  const nlohmann::json& submissions = scores.at("submissions");
+  if (limits == scores.end() || submissions.empty()) return "";
+  std::vector<std::vector<std::string>> rows{{"case", "at least us", "bound by", "wanted"}};
+  for (const nlohmann::json& s : submissions) rows[0].push_back(s.at("id"));
+  for (size_t i = 0; i < submissions.front().at("cases").size(); ++i) {
+    const nlohmann::json* known = nullptr;  // the limit is the case's: any submission that was timed has it
+    for (const nlohmann::json& s : submissions)
+      if (known == nullptr && s.at("cases")[i].contains("limit")) known = &s.at("cases")[i];
+    if (known == nullptr) continue;
+    const double wanted = known->value("limit_threshold", 0.0);
+    std::vector<std::string> row{
+        known->at("id"), fmt::format("{:.1f}", known->at("limit").at("us").get<double>()),
+        known->at("limit").at("bound_by"), wanted > 0 ? fmt::format("{:.0f} %", 100 * wanted) : ""};
+    for (const nlohmann::json& s : submissions) row.push_back(share_cell(s.at("cases")[i]));
+    rows.push_back(std::move(row));
+  }
+  return fmt::format("\nshare of the least time that {} allows (rates: {}):\n\n{}",
+                     limits->at("device").get<std::string>(), limits->at("source").get<std::string>(),
+                     format_table(rows));
 }
 
 std::string speed_table(const nlohmann::json& scores) {

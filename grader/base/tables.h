@@ -13,6 +13,10 @@ std::string format_table(const std::vector<std::vector<std::string>>& rows);
 // The class at a glance: a line a submission.
 std::string class_table(const nlohmann::json& scores);
 
+// Shares of the least time that the device allows: a line a case, a column a submission. Empty where the
+// device's rates are not known.
+std::string limit_table(const nlohmann::json& scores);
+
 // Speed-ups against thresholds: a line a case, a column a submission.
 std::string speed_table(const nlohmann::json& scores);
 

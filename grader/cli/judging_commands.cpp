@@ -132,8 +132,8 @@ int bench(GradeOptions options) {
         "this prints speed-ups against thresholds.\n",
         class_table(summary.scores));
   } else {
-    tell("speed-up over {} [95 % interval], threshold met or not:\n\n{}", policy_of(folder, run).baseline,
-         speed_table(summary.scores));
+    tell("speed-up over {} [95 % interval], threshold met or not:\n\n{}{}", policy_of(folder, run).baseline,
+         speed_table(summary.scores), limit_table(summary.scores));
   }
   fmt::print("\nrecords: {}\n", (summary.run / "records.jsonl").string());
   return summary.faults > 0 ? kExitJudgeFault : kExitGraded;

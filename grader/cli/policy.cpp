@@ -42,9 +42,11 @@ Policy checked_policy(const fs::path& file) {
 
 int check(const fs::path& file) {
   const Policy policy = checked_policy(file);
-  fmt::print("{}: sound; lab {}, {:g} points for correctness and {:g} for speed over {}, times in {}\n",
-             file.string(), policy.lab, policy.correctness_points, policy.speed_points, policy.baseline,
-             policy.timezone);
+  fmt::print(
+      "{}: sound; lab {}, {:g} points for correctness and {:g} for speed over {}{}, times in {}\n",
+      file.string(), policy.lab, policy.correctness_points, policy.speed_points, policy.baseline,
+      policy.limit_points > 0 ? fmt::format(" and {:g} for the share of the limit", policy.limit_points) : "",
+      policy.timezone);
   if (!policy.cases.empty()) fmt::print("it adds {} cases to the lab's\n", policy.cases.size());
   std::size_t dropped = 0, bonus = 0;
   for (const CaseSpec& spec : all_cases(find_lab(policy.lab), policy)) {
@@ -118,7 +120,11 @@ std::vector<Sample> samples_of(const Policy& policy) {
 json scored(const Policy& policy, const json& cases, const Sample& sample) {
   json submission{{"id", "sample"}, {"title", "sample"}, {"role", "student"}};
   submission.update(sample.about);
-  const json run{{"run", "sample"}, {"backend", "cuda"}, {"cases", cases}, {"submissions", {submission}}};
+  const json run{{"run", "sample"},
+                 {"backend", "cuda"},
+                 {"cases", cases},
+                 {"submissions", {submission}},
+                 {"imagined", true}};
   std::vector<json> records;
   const int right = static_cast<int>(cases.size()) - sample.wrong;
   for (int i = 0; i < static_cast<int>(cases.size()); ++i) {
@@ -131,6 +137,10 @@ json scored(const Policy& policy, const json& cases, const Sample& sample) {
     const auto ratio = [](double value) { return json{{"median", value}, {"low", value}, {"high", value}}; };
     if (const auto threshold = policy.thresholds.of(spec); threshold && i < right)
       record[policy.ratios_key()][policy.baseline] = ratio(sample.thresholds * *threshold);
+    if (const auto wanted = policy.limit_thresholds.of(spec); wanted && i < right)
+      record["limit"] = {{"share", sample.thresholds * *wanted},
+                         {"low", sample.thresholds * *wanted},
+                         {"high", sample.thresholds * *wanted}};
     for (const auto& [baseline, needed] : policy.faster_than)
       if (i < right && baseline != policy.baseline)
         record[policy.ratios_key()][baseline] = ratio(sample.over_gate);
@@ -149,14 +159,16 @@ int show(const fs::path& file, bool as_json) {
                        {"k", spec.k},
                        {"kind", spec.kind},
                        {"set", spec.set}});
-  std::vector<std::vector<std::string>> rows{{"a submission", "points", "correctness", "speed", "lateness"}};
+  std::vector<std::vector<std::string>> rows{
+      {"a submission", "points", "correctness", "speed", "limit", "lateness"}};
   json list = json::array();
   for (const Sample& sample : samples_of(policy)) {
     const json result = scored(policy, cases, sample);
     const json& parts = result.at("parts");
     const json late = result.value("late", json::object());
     rows.push_back({sample.text, points_cell(result.at("points")), points_cell(parts.at("correctness")),
-                    points_cell(parts.value("speed", 0.0)), late.value("note", "")});
+                    points_cell(parts.value("speed", 0.0)), points_cell(parts.value("limit", 0.0)),
+                    late.value("note", "")});
     list.push_back({{"sample", sample.text}, {"points", result.at("points")}, {"parts", parts}});
     if (!late.empty()) list.back()["late"] = late;
   }

@@ -44,10 +44,33 @@ struct CalibrateOptions {
   std::optional<fs::path> write;        // the policy that takes the thresholds
   std::optional<std::string> gpu;       // its name for the GPU's model
   std::optional<std::string> for_gpu;   // that is not here: what the model allows there
+  bool limit = false;                   // shares of the limit in place of speed-ups
 };
 
 // What a student who climbs the ladder reaches; less where nothing was measured.
 constexpr double kMeasuredShare = 0.9, kModelledShare = 0.5;
+
+// Shares of the limit hold for every GPU: each has its own limit.
+int calibrate_limit(const CalibrateOptions& options) {
+  const RunFolder folder(options.run);
+  const json run = folder.read_run();
+  const std::string proposed =
+      propose_limit_thresholds(run, folder.read_records(), options.share.value_or(kMeasuredShare));
+  if (!options.write) {
+    fmt::print("{}", proposed);
+    return kExitGraded;
+  }
+  const Lab& lab = find_lab(run.at("lab").get<std::string>());
+  const std::string text = with_limit_thresholds(read_text(*options.write), proposed);
+  const Policy after = parse_policy(text, options.write->string(), vocabulary_of(lab));
+  if (after.lab != lab.name())
+    throw UsageError("{}: it is a policy of lab {}, and the run is of {}", options.write->string(), after.lab,
+                     lab.name());
+  write_text(*options.write, text);
+  tell("{}: shares of the limit\n", options.write->string());
+  if (after.limit_points == 0) tell("they earn nothing yet: set points.limit\n");
+  return kExitGraded;
+}
 
 int calibrate(const CalibrateOptions& options) {
   const RunFolder folder(options.run);
@@ -183,13 +206,19 @@ void add_run_commands(CLI::App& app, int& code) {
       "--for", options->for_gpu,
       "a GPU that is not here, for instance T4: a share of what the model allows there, "
       "from the emulator's counters; nothing is measured");
-  calibrate_command->add_option("--baseline", options->baseline, "another baseline than the policy's");
+  CLI::Option* baseline =
+      calibrate_command->add_option("--baseline", options->baseline, "another baseline than the policy's");
+  calibrate_command
+      ->add_flag("--limit", options->limit,
+                 "shares of the least time that the GPU allows, in place of speed-ups")
+      ->excludes(baseline)
+      ->excludes("--for");
   calibrate_command->add_option("--write", options->write,
                                 "the policy that takes them, as thresholds of the run's GPU model");
   calibrate_command->add_option("--gpu", options->gpu, "the model's name in the policy, for instance H100");
   calibrate_command->callback([run, options, &code] {
     options->run = *run;
-    code = calibrate(*options);
+    code = options->limit ? calibrate_limit(*options) : calibrate(*options);
   });
 }
 

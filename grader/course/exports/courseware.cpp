@@ -157,7 +157,7 @@ json autolab_scores(const json& view) {
   const json parts = view.value("parts", json::object());
   json scores = json::object();
   double sum = 0;
-  for (const char* part : {"correctness", "speed"}) {
+  for (const char* part : {"correctness", "speed", "limit"}) {
     if (!parts.contains(part)) continue;
     scores[part] = two_digits(parts.at(part));
     sum += scores[part].get<double>();

@@ -138,8 +138,8 @@ class Viewer {
     view["speed_measured"] = scored.value("speed_measured", false) && policy_.visibility.speed;
     if (policy_.visibility.speed) {
       view.update(only(scored, {"over_threshold", "threshold_cases"}));
-      view.update(only(parts_.scores, {"thresholds_note"}));
-      view["parts"] = only(part(scored, "parts"), {"correctness", "speed", "bonus"});
+      view.update(only(parts_.scores, {"thresholds_note", "limits_note", "limits"}));
+      view["parts"] = only(part(scored, "parts"), {"correctness", "speed", "limit", "bonus"});
       const int decided = scored.at("total_cases").get<int>() - scored.value("undecided_cases", 0);
       view["speed_gated"] = scored.value("speed_measured", false) && policy_.speed_needs_all_correct &&
                             scored.at("correct_cases").get<int>() < decided;
@@ -235,7 +235,8 @@ class Viewer {
                             "cpu_only", "no_kernel"});
     if (named) view.update(only(line, {"id", "dataset", "k"}));
     if (policy_.visibility.speed) {
-      view.update(only(line, {"threshold", "threshold_status", "baseline"}));
+      view.update(only(
+          line, {"threshold", "threshold_status", "baseline", "limit", "limit_threshold", "limit_status"}));
       if (line.contains("ratio")) view["ratio"] = only(line.at("ratio"), {"median", "low", "high"});
     }
     return view;
@@ -372,6 +373,7 @@ std::vector<json> feedback_views(const Policy& policy, const RunParts& parts,
     if (policy.visibility.speed) {
       view["parts"] = {{"correctness", 0.0}};
       if (view.at("measured_points") == view.at("max_points")) view["parts"]["speed"] = 0.0;
+      if (policy.limit_points > 0 && !parts.scores.contains("limits_note")) view["parts"]["limit"] = 0.0;
     }
     apply_final(policy, finals, view);
     views.push_back(std::move(view));

@@ -63,6 +63,19 @@ void add_counts(const Values& counts, DeviceRates& r) {
   r.shared_per_block = count("shared_bytes_per_block_optin");
 }
 
+// What follows from the architecture, or is much the same on all.
+void add_limits(const std::string& capability, DeviceRates& r) {
+  const auto published = [&](const std::string& name, double fallback) {
+    const auto found = data_sheets().find(name);
+    return found == data_sheets().end() ? fallback : std::strtod(found->second.c_str(), nullptr);
+  };
+  r.tf32_tensor_lanes = published(capability + ".tf32_tensor_lanes", 0);
+  r.fp64_tensor_lanes = published(capability + ".fp64_tensor_lanes", 0);
+  r.min_plus_16_lanes = published(capability + ".min_plus_16_lanes", 1);
+  r.l1_bytes_a_clock = number(data_sheets(), "rule.l1_bytes_a_clock", "data_sheets.txt");
+  r.launch_us = number(data_sheets(), "rule.launch_us", "data_sheets.txt");
+}
+
 void add_measured(const Values& measured, DeviceRates& r) {
   const auto rate = [&](const char* name) { return number(measured, name, r.id + ".rates"); };
   r.validated = rate("validated") != 0;
@@ -109,6 +122,7 @@ std::optional<DeviceRates> find_rates(const std::string& id) {
   r.id = id;
   r.described_as = described_as;
   add_counts(counts, r);
+  add_limits(counts.at("compute_capability"), r);
   if (id == "h100") r.name = "NVIDIA H100";
   if (rates != nullptr)
     add_measured(values_of(rates), r);

@@ -21,6 +21,11 @@ struct DeviceRates {
   double dram_bytes_per_s = 0, l2_bytes_per_s = 0, l2_fill_bytes_per_s = 0;
   double updates_of_one_sector_per_s = 0, scattered_updates_per_s = 0;
   double fp32_lanes = 0, fp64_lanes = 0, integer_lanes = 0, special_lanes = 0;  // a clock, a multiprocessor
+  // Multiply-adds of the tensor cores a clock and multiprocessor; zero: it has none of this type.
+  double tf32_tensor_lanes = 0, fp64_tensor_lanes = 0;
+  double min_plus_16_lanes = 1;  // relaxations of 16 bits in the time of one of 32
+  double l1_bytes_a_clock = 0;   // of a multiprocessor
+  double launch_us = 0;          // a kernel that does nothing
 };
 
 // Of the device that the emulator knows under this name; none when no rates of it are known.

@@ -2,18 +2,21 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
+#include <optional>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "base/error.h"
 #include "course/score/gpu_model.h"
+#include "course/score/limit.h"
 
 namespace warpgrade {
 namespace {
 
-constexpr double kGrain = 0.05;  // of a threshold; 0 would let anything pass
+// Of a threshold, which is never less: 0 would let anything pass.
+constexpr double kSpeedUpGrain = 0.05, kLimitGrain = 0.01;
 
 using Lines = std::vector<std::string>;
 
@@ -69,30 +72,79 @@ bool written_by_us(const Lines& lines, std::size_t at) {
 
 }  // namespace
 
-std::string propose_thresholds(const nlohmann::json& run, const std::vector<nlohmann::json>& records,
-                               const std::string& baseline, const std::string& ratios_key, double share) {
+namespace {
+
+// What the ladder's best step reaches in each case.
+class Ladder {
+ public:
+  using Value = std::function<std::optional<double>(const nlohmann::json& record)>;
+  Ladder(const std::vector<nlohmann::json>& records, const Value& value) {
+    for (const nlohmann::json& record : records) {
+      const std::string id = record.at("submission").at("id");
+      if (!id.starts_with("step-") || record.at("outcome").at("verdict") != "accepted") continue;
+      if (const auto reached = value(record)) add(record.at("case"), *reached, id);
+    }
+  }
+  bool empty() const { return best_.empty(); }
+
+  // A line a dataset, or a case where several have one dataset and width: `share` of what was reached.
+  std::string lines(double share, double grain) const {
+    const auto threshold = [&](const Best& entry) {
+      return std::max(grain, std::floor(entry.value * share / grain) * grain);
+    };
+    std::string text;
+    for (const std::string& dataset : order_) {
+      std::string entries, steps, cases_text;
+      for (const auto& [k, cases] : best_.at(dataset)) {
+        if (cases.size() > 1) {  // of one dataset and width: each has a threshold of its own
+          for (const auto& [id, entry] : cases)
+            cases_text +=
+                fmt::format("  {}: {:.2f}  # {} {:.2f}\n", id, threshold(entry), entry.step, entry.value);
+          continue;
+        }
+        const Best& entry = cases.begin()->second;
+        entries += fmt::format("{}{}: {:.2f}", entries.empty() ? "" : ", ", k, threshold(entry));
+        steps += fmt::format("{}{} {:.2f}", steps.empty() ? "" : ", ", entry.step, entry.value);
+      }
+      if (!entries.empty()) text += fmt::format("  {}: {{{}}}  # {}\n", dataset, entries, steps);
+      text += cases_text;
+    }
+    return text;
+  }
+
+ private:
   struct Best {
-    double ratio = 0;
+    double value = 0;
     std::string step;
   };
-  std::set<std::string> others;  // baselines that were measured
-  std::vector<std::string> order;
-  std::map<std::string, std::map<int, std::map<std::string, Best>>> best;  // by dataset, width, case
-  for (const nlohmann::json& record : records) {
-    const std::string id = record.at("submission").at("id");
-    if (!id.starts_with("step-") || record.at("outcome").at("verdict") != "accepted") continue;
-    const auto ratios = record.find(ratios_key);
-    if (ratios == record.end()) continue;
-    for (const auto& [name, ratio] : ratios->items()) others.insert(name);
-    if (!ratios->contains(baseline)) continue;
-    const nlohmann::json& spec = record.at("case");
+  void add(const nlohmann::json& spec, double value, const std::string& step) {
     const std::string dataset = spec.at("dataset");
-    if (!best.contains(dataset)) order.push_back(dataset);
-    Best& entry = best[dataset][spec.at("k")][spec.at("id")];
-    const double ratio = ratios->at(baseline).at("median");
-    if (ratio > entry.ratio) entry = {ratio, id};
+    if (!best_.contains(dataset)) order_.push_back(dataset);
+    Best& entry = best_[dataset][spec.at("k")][spec.at("id")];
+    if (value > entry.value) entry = {value, step};
   }
-  if (best.empty()) {
+  std::vector<std::string> order_;                                          // of datasets
+  std::map<std::string, std::map<int, std::map<std::string, Best>>> best_;  // by dataset, width, case
+};
+
+std::string measured_on(const nlohmann::json& run) {
+  return fmt::format("{} (run {})", run.at("device").value("name", "an unknown device"),
+                     run.value("run", "?"));
+}
+
+}  // namespace
+
+std::string propose_thresholds(const nlohmann::json& run, const std::vector<nlohmann::json>& records,
+                               const std::string& baseline, const std::string& ratios_key, double share) {
+  std::set<std::string> others;  // baselines that were measured
+  const Ladder ladder(records, [&](const nlohmann::json& record) -> std::optional<double> {
+    const auto ratios = record.find(ratios_key);
+    if (ratios == record.end()) return std::nullopt;
+    for (const auto& [name, ratio] : ratios->items()) others.insert(name);
+    if (!ratios->contains(baseline)) return std::nullopt;
+    return ratios->at(baseline).at("median").get<double>();
+  });
+  if (ladder.empty()) {
     std::string measured;
     for (const std::string& name : others) measured += (measured.empty() ? "" : ", ") + name;
     throw UsageError(
@@ -102,30 +154,98 @@ std::string propose_thresholds(const nlohmann::json& run, const std::vector<nloh
         run.value("run", "?"), baseline, measured.empty() ? "nothing" : measured, ratios_key,
         run.value("lab", "LAB"));
   }
-  std::string text = fmt::format(
-      "# Proposed by `warpgrade calibrate`: {:.0f} % of the best ladder step's speed-up over {},\n"
-      "# rounded down to 0.05, {}on {} (run {}).\nthresholds:\n",
-      100 * share, baseline, ratios_key == "ratios" ? "" : "host time included, ",
-      run.at("device").value("name", "an unknown device"), run.value("run", "?"));
-  const auto threshold = [&](const Best& entry) {
-    return std::max(kGrain, std::floor(entry.ratio * share / kGrain) * kGrain);
-  };
-  for (const std::string& dataset : order) {
-    std::string entries, steps, lines;
-    for (const auto& [k, cases] : best[dataset]) {
-      if (cases.size() > 1) {  // of one dataset and width: each has a threshold of its own
-        for (const auto& [id, entry] : cases)
-          lines += fmt::format("  {}: {:.2f}  # {} {:.2f}\n", id, threshold(entry), entry.step, entry.ratio);
-        continue;
-      }
-      const Best& entry = cases.begin()->second;
-      entries += fmt::format("{}{}: {:.2f}", entries.empty() ? "" : ", ", k, threshold(entry));
-      steps += fmt::format("{}{} {:.2f}", steps.empty() ? "" : ", ", entry.step, entry.ratio);
-    }
-    if (!entries.empty()) text += fmt::format("  {}: {{{}}}  # {}\n", dataset, entries, steps);
-    text += lines;
-  }
+  return fmt::format(
+             "# Proposed by `warpgrade calibrate`: {:.0f} % of the best ladder step's speed-up over {},\n"
+             "# rounded down to 0.05, {}on {}.\nthresholds:\n",
+             100 * share, baseline, ratios_key == "ratios" ? "" : "host time included, ", measured_on(run)) +
+         ladder.lines(share, kSpeedUpGrain);
+}
+
+std::string propose_limit_thresholds(const nlohmann::json& run, const std::vector<nlohmann::json>& records,
+                                     double share) {
+  const Ladder ladder(records, [](const nlohmann::json& record) -> std::optional<double> {
+    const auto limit = limit_of_record(record, limit_rates(record.value("device", nlohmann::json())));
+    if (!limit) return std::nullopt;
+    return limit->at("share").get<double>();
+  });
+  if (ladder.empty())
+    throw UsageError(
+        "the run {} has no step of the ladder that was timed on a GPU of known rates; grade the lab's steps "
+        "there first: warpgrade bench --lab {}",
+        run.value("run", "?"), run.value("lab", "LAB"));
+  return fmt::format(
+             "# Proposed by `warpgrade calibrate --limit`: {:.0f} % of the best ladder step's share of the\n"
+             "# limit, rounded down to 0.01, on {}.\nlimit:\n",
+             100 * share, measured_on(run)) +
+         ladder.lines(share, kLimitGrain);
+}
+
+namespace {
+
+using Block = std::pair<std::size_t, std::size_t>;  // its first line and the one behind its last
+
+void replace(Lines& lines, Block block, const Lines& fresh) {
+  const auto at = [&](std::size_t line) { return lines.begin() + static_cast<std::ptrdiff_t>(line); };
+  lines.erase(at(block.first), at(block.second));
+  lines.insert(at(block.first), fresh.begin(), fresh.end());
+}
+
+// What an earlier calibration said of itself, above the block, goes with it.
+void take_comments(const Lines& lines, Block& block) {
+  auto& [first, end] = block;
+  while (first < end && first > 0 && lines[first - 1].find_first_not_of(' ') != std::string::npos &&
+         lines[first - 1][lines[first - 1].find_first_not_of(' ')] == '#' && written_by_us(lines, first - 1))
+    --first;
+}
+
+Lines indented(Lines lines, std::size_t by) {
+  for (std::string& line : lines) line = line.empty() ? line : std::string(by, ' ') + line;
+  return lines;
+}
+
+// Speed-ups alone become the part `baseline` of the block.
+void divide(Lines& lines, Block& block, std::size_t indent) {
+  auto& [first, end] = block;
+  for (const char* part : {"baseline", "limit"})
+    if (block_of(lines, part, indent + 2, first + 1, end).first != end) return;
+  const std::size_t colon = lines[first].find(':');
+  Lines fresh{lines[first].substr(0, colon + 1),
+              std::string(indent + 2, ' ') + "baseline" + lines[first].substr(colon)};
+  const Lines inner = indented(Lines(lines.begin() + static_cast<std::ptrdiff_t>(first) + 1,
+                                     lines.begin() + static_cast<std::ptrdiff_t>(end)),
+                               2);
+  fresh.insert(fresh.end(), inner.begin(), inner.end());
+  replace(lines, block, fresh);
+  end = first + fresh.size();
+}
+
+// `proposed` (comments, `part:`, its entries) as the part of a divided block.
+void put_part(Lines& lines, const Block& block, std::size_t indent, const std::string& part,
+              const Lines& proposed) {
+  Block old = block_of(lines, part, indent + 2, block.first + 1, block.second);
+  if (old.first < old.second) take_comments(lines, old);
+  replace(lines, old, indented(proposed, indent + 2));
+}
+
+std::string joined(const Lines& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
   return text;
+}
+
+}  // namespace
+
+std::string with_limit_thresholds(const std::string& policy, const std::string& proposed) {
+  Lines lines = lines_of(policy);
+  Block block = block_of(lines, "thresholds", 0, 0, lines.size());
+  if (block.first == lines.size()) {
+    lines.emplace_back("thresholds:");
+    block = {lines.size() - 1, lines.size()};
+  } else {
+    divide(lines, block, 0);
+  }
+  put_part(lines, block, 0, "limit", lines_of(proposed));
+  return joined(lines);
 }
 
 std::string with_thresholds(const std::string& policy, const std::string& model,
@@ -135,28 +255,28 @@ std::string with_thresholds(const std::string& policy, const std::string& model,
   const auto [on, after_on] = block_of(lines, "measured_on", 0, 0, lines.size());
   const bool is_main =
       on < lines.size() && gpu_words(lines[on].substr(lines[on].find(':'))) == gpu_words(model);
-  std::size_t first = lines.size(), end = lines.size();
+  Block block{lines.size(), lines.size()};
   if (is_main) {
-    std::tie(first, end) = block_of(lines, "thresholds", 0, 0, lines.size());
+    block = block_of(lines, "thresholds", 0, 0, lines.size());
+    // Beside shares of the limit speed-ups are a part of it.
+    if (block.first < block.second &&
+        block_of(lines, "limit", 2, block.first + 1, block.second).first < block.second) {
+      std::ranges::replace(fresh, "thresholds:", "baseline:");
+      put_part(lines, block, 0, "baseline", fresh);
+      return joined(lines);
+    }
   } else {
     for (std::string& line : fresh) line = line == "thresholds:" ? fmt::format("  {}:", model) : "  " + line;
     const auto [group, group_end] = block_of(lines, "thresholds_by_gpu", 0, 0, lines.size());
     if (group == lines.size()) {
       fresh.insert(fresh.begin(), "thresholds_by_gpu:");
     } else {
-      std::tie(first, end) = block_of(lines, model, 2, group + 1, group_end);
+      block = block_of(lines, model, 2, group + 1, group_end);
     }
   }
-  // What an earlier calibration said of itself goes with it.
-  while (first < end && first > 0 && lines[first - 1].find_first_not_of(' ') != std::string::npos &&
-         lines[first - 1][lines[first - 1].find_first_not_of(' ')] == '#' && written_by_us(lines, first - 1))
-    --first;
-  lines.erase(lines.begin() + static_cast<std::ptrdiff_t>(first),
-              lines.begin() + static_cast<std::ptrdiff_t>(end));
-  lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(first), fresh.begin(), fresh.end());
-  std::string text;
-  for (const std::string& line : lines) text += line + "\n";
-  return text;
+  take_comments(lines, block);
+  replace(lines, block, fresh);
+  return joined(lines);
 }
 
 }  // namespace warpgrade

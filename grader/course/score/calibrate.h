@@ -17,6 +17,14 @@ std::string propose_thresholds(const nlohmann::json& run, const std::vector<nloh
                                const std::string& baseline, const std::string& ratios_key,
                                double share = 0.9);
 
+// The same of the best step's share of the limit (limit.h): the part `limit` of `thresholds`, rounded down to
+// 0.01. Throws UsageError where no step was timed on a GPU of known rates.
+std::string propose_limit_thresholds(const nlohmann::json& run, const std::vector<nlohmann::json>& records,
+                                     double share = 0.9);
+
+// The policy's text with these in `thresholds`, whose speed-ups become its part `baseline`.
+std::string with_limit_thresholds(const std::string& policy, const std::string& proposed);
+
 // The policy's text with `proposed` (what propose_thresholds returns) in the place of the model's own: under
 // `thresholds_by_gpu`, or as `thresholds` where `measured_on` names the model. All else stays as it stands.
 std::string with_thresholds(const std::string& policy, const std::string& model, const std::string& proposed);

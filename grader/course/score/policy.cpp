@@ -104,35 +104,49 @@ void read_own_cases(const Place& place, const PolicyVocabulary& known, Policy& p
       throw UsageError("{}: the lab has a case {} of its own: give this one another id", spec.place, spec.id);
 }
 
-// `cora: {32: 1.5, 256: 1.1}` by dataset and width, or `big: 1.5` of one case.
-void read_thresholds(const Place& place, const PolicyVocabulary& known, const Policy& policy,
-                     Policy::Thresholds& result) {
+// `cora: {32: 1.5, 256: 1.1}` by dataset and width, or `big: 1.5` of one case. `what`: "speed-up"; none is above
+// `most`.
+void read_numbers_of_cases(const Place& place, const PolicyVocabulary& known, const Policy& policy,
+                           const std::string& what, double most, Policy::Thresholds& result) {
   if (!place.defined()) return;
   const std::string width = known.width.empty() ? "width" : known.width;
   if (!place.is_map())
     place.fail(
-        fmt::format("a map from dataset to {{{}: speed-up}}, or from a case's id to a speed-up", width));
+        fmt::format("a map from dataset to {{{}: {}}}, or from a case's id to a {}", width, what, what));
   const Words words(known, policy);
   std::set<std::string> datasets = words.datasets;
   const std::set<std::string>& cases = words.cases;
   datasets.insert("default");
   for (const auto& [name, item] : place.entries()) {
     if (item.is_scalar() && cases.contains(name)) {
-      result.cases[name] = item.number(0, 1e6);
+      result.cases[name] = item.number(0, most);
       continue;
     }
     if (!datasets.contains(name))
       item.fail("a dataset or a case of this lab (`warpgrade labs` lists them)" +
                 Place::meant(name, datasets));
     if (!item.is_map())
-      item.fail(fmt::format("a map from {} to speed-up, for instance {{32: 1.5, 256: 1.1}}", width));
+      item.fail(fmt::format("a map from {} to {}, for instance {{32: {}, 256: {}}}", width, what,
+                            most > 1 ? "1.5" : "0.5", most > 1 ? "1.1" : "0.7"));
     for (const auto& [key, value] : item.entries()) {
       int k = 0;
       if (!YAML::convert<int>::decode(YAML::Node(key), k) || k <= 0)
         value.refuse(fmt::format("expected a positive {} as key, got '{}'", width, key));
-      result.datasets[name][k] = value.number(0, 1e6);
+      result.datasets[name][k] = value.number(0, most);
     }
   }
+}
+
+constexpr double kMostSpeedUp = 1e6, kWholeLimit = 1;
+
+// Speed-ups alone, or `{baseline: {...}, limit: {...}}` where shares of the limit earn points, too.
+void read_thresholds(const Place& place, const PolicyVocabulary& known, const Policy& policy,
+                     Policy::Thresholds& speed_ups, Policy::Thresholds& shares) {
+  const bool is_both = place.is_map() && (place["baseline"].defined() || place["limit"].defined());
+  if (!is_both) return read_numbers_of_cases(place, known, policy, "speed-up", kMostSpeedUp, speed_ups);
+  place.only({"baseline", "limit"});
+  read_numbers_of_cases(place["baseline"], known, policy, "speed-up", kMostSpeedUp, speed_ups);
+  read_numbers_of_cases(place["limit"], known, policy, "share of the limit", kWholeLimit, shares);
 }
 
 // At least one word of the model is known. A GPU may be newer than this list: so only `policy check` asks,
@@ -172,8 +186,11 @@ void read_gpu_thresholds(const Place& root, const PolicyVocabulary& known, Polic
     if (gpu_words(model) == gpu_words(policy.measured_on))
       item.refuse(
           fmt::format("{} is the GPU of `measured_on`: its thresholds belong under `thresholds`", model));
-    read_thresholds(item, known, policy, policy.gpu_thresholds[model]);
-    if (policy.gpu_thresholds[model].empty()) item.fail("thresholds as `thresholds` has them");
+    Policy::Thresholds speed_ups, shares;
+    read_thresholds(item, known, policy, speed_ups, shares);
+    if (speed_ups.empty() && shares.empty()) item.fail("thresholds as `thresholds` has them");
+    if (!speed_ups.empty()) policy.gpu_thresholds[model] = std::move(speed_ups);
+    if (!shares.empty()) policy.gpu_limit_thresholds[model] = std::move(shares);
   }
 }
 
@@ -254,19 +271,22 @@ void read_shares(const Place& place, const Words& words, Policy& policy) {
     words.check(item, id, words.cases, "case");
     Policy::Share& share = policy.shares[id];
     if (item.is_map()) {
-      item.only({"correctness", "speed"});
+      item.only({"correctness", "speed", "limit"});
       share.correctness = item["correctness"].number_or(0, 0, 1e6);
       share.speed = item["speed"].number_or(0, 0, 1e6);
+      share.limit = item["limit"].number_or(0, 0, 1e6);
     } else {
       share.correctness = item.number(0, 1e6);
     }
     all.correctness += share.correctness;
     all.speed += share.speed;
+    all.limit += share.limit;
     if (policy.bonus.contains(id)) item.refuse("this case has bonus points: it has no share of the others");
   }
   constexpr double kRounding = 1e-9;
   for (const auto& [name, sum, most] : {std::tuple{"correctness", all.correctness, policy.correctness_points},
-                                        std::tuple{"speed", all.speed, policy.speed_points}})
+                                        std::tuple{"speed", all.speed, policy.speed_points},
+                                        std::tuple{"limit", all.limit, policy.limit_points}})
     if (sum > most + kRounding)
       place.refuse(fmt::format("the shares of the points for {} add up to {:g}, but points.{} is {:g}", name,
                                sum, name, most));
@@ -310,17 +330,30 @@ std::optional<double> Policy::Thresholds::of(const nlohmann::json& spec) const {
   return std::nullopt;
 }
 
-// The section that names most of the device; `thresholds` where none does.
-const Policy::Thresholds& Policy::thresholds_for(const std::string& device) const {
-  const Thresholds* best = &thresholds;
-  std::size_t words = gpu_match(measured_on, device);
-  for (const auto& [model, section] : gpu_thresholds) {
+namespace {
+
+// The section that names most of the device; `all` where none names more than these `words` of it.
+const Policy::Thresholds& nearest(const Policy::Thresholds& all, std::size_t words,
+                                  const std::map<std::string, Policy::Thresholds>& by_gpu,
+                                  const std::string& device) {
+  const Policy::Thresholds* best = &all;
+  for (const auto& [model, section] : by_gpu) {
     const std::size_t match = gpu_match(model, device);
     if (match <= words) continue;
     words = match;
     best = &section;
   }
   return *best;
+}
+
+}  // namespace
+
+const Policy::Thresholds& Policy::thresholds_for(const std::string& device) const {
+  return nearest(thresholds, gpu_match(measured_on, device), gpu_thresholds, device);
+}
+
+const Policy::Thresholds& Policy::limit_thresholds_for(const std::string& device) const {
+  return nearest(limit_thresholds, 0, gpu_limit_thresholds, device);
 }
 
 std::string Policy::thresholds_note(const std::string& device) const {
@@ -373,9 +406,10 @@ Policy parse_policy(const std::string& text, const std::string& file, const Poli
     }
   }
   const Place points = root["points"];
-  points.only({"correctness", "speed", "gate"});
+  points.only({"correctness", "speed", "limit", "gate"});
   policy.correctness_points = points["correctness"].number_or(40, 0, 1e6);
   policy.speed_points = points["speed"].number_or(60, 0, 1e6);
+  policy.limit_points = points["limit"].number_or(0, 0, 1e6);
   policy.host_isolation = root["host_isolation"].word_or("executor", {"executor", "any"});
   policy.time = root["time"].word_or("device", {"device", "device_and_host"});
   policy.within_noise_passes = root["within_noise"].word_or("pass", {"pass", "fail"}) == "pass";
@@ -392,8 +426,13 @@ Policy parse_policy(const std::string& text, const std::string& file, const Poli
   read_visibility(root["visibility"], words, policy.visibility);
   read_remote(root["remote"], words, policy.remote);
   read_values_of_cases(root, words, policy);
-  read_thresholds(root["thresholds"], known, policy, policy.thresholds);
+  read_thresholds(root["thresholds"], known, policy, policy.thresholds, policy.limit_thresholds);
   read_gpu_thresholds(root, known, policy);
+  if (policy.limit_points > 0 && policy.limit_thresholds.empty() && policy.gpu_limit_thresholds.empty())
+    points["limit"].refuse(
+        "no case has a share of the limit to reach: give thresholds: {baseline: {...}, limit: {default: "
+        "...}} "
+        "(`warpgrade calibrate RUN --limit` proposes it)");
   return policy;
 }
 

@@ -34,6 +34,7 @@ struct Policy {
   std::set<std::string> secret_baselines;  // measured against, but never shipped to students
   std::string timezone = "UTC";            // of the course: how times without a zone are meant and shown
   double correctness_points = 40, speed_points = 60;
+  double limit_points = 0;  // for the share of the least time that the device allows (limit.h)
   bool speed_needs_all_correct = true;
   // "executor": host code has no GPU and cannot forge a time; "any": `grade --direct` is allowed as well.
   std::string host_isolation = "executor";
@@ -92,7 +93,7 @@ struct Policy {
   std::map<std::string, double> weights;  // 1 where none is given
   // Points of a case that are fixed; the other cases share the rest by weight.
   struct Share {
-    double correctness = 0, speed = 0;
+    double correctness = 0, speed = 0, limit = 0;
   };
   std::map<std::string, Share> shares;  // by ids alone
   std::map<std::string, double> bonus;  // points of each of these cases, beyond the maximum
@@ -111,13 +112,17 @@ struct Policy {
   Thresholds thresholds;    // for every GPU that has none of its own
   std::string measured_on;  // the GPU model of these; empty: the policy does not say, and they hold for all
   std::map<std::string, Thresholds> gpu_thresholds;  // by GPU model, in place of `thresholds`
+  // Shares of the limit, 0 to 1: for every GPU, since the limit is each GPU's own, and where one has others.
+  Thresholds limit_thresholds;
+  std::map<std::string, Thresholds> gpu_limit_thresholds;
 
   // Those for a device as CUDA names it ("NVIDIA H100 80GB HBM3"); "" is no known one.
   const Thresholds& thresholds_for(const std::string& device) const;
+  const Thresholds& limit_thresholds_for(const std::string& device) const;
   // That they are another model's, in a sentence for people; empty where they are its own.
   std::string thresholds_note(const std::string& device) const;
 
-  double max_points() const { return correctness_points + speed_points; }
+  double max_points() const { return correctness_points + speed_points + limit_points; }
 
   std::string hash;  // of the text
 };

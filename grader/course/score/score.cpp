@@ -10,6 +10,7 @@
 
 #include "course/score/case_words.h"
 #include "course/score/late.h"
+#include "course/score/limit.h"
 #include "judge/judging/verdict.h"
 
 namespace warpgrade {
@@ -43,7 +44,8 @@ struct CaseScore {
   bool dropped = false;         // by the staff
   bool earns_nothing = false;   // no kernel wrote the outputs, and the policy wants one
   double speed_share = 0;       // 0 .. 1 of the case's speed points
-  bool has_threshold = false, over_threshold = false, measured = false;
+  double limit_share = 0;       // and of those for the share of the limit
+  bool has_threshold = false, over_threshold = false, has_limit = false;
   bool left_out = false;  // beyond what the submission's older interface was promised: none of its cases
 
   bool is_judged() const { return !left_out && !dropped && !undecided(verdict); }
@@ -84,6 +86,20 @@ struct HonestSpan {
   double least, most;
 };
 
+// What reaching a threshold, or how much of it, is worth.
+struct Reached {
+  // With the benefit of the doubt noise that reaches the threshold earns all; without it, its low end counts.
+  Reached(const Policy& policy, double median, double least, double most, double threshold) {
+    const bool noise = least < threshold && most >= threshold;
+    passes = noise ? policy.within_noise_passes : median >= threshold;
+    status = noise ? "within_noise" : passes ? "pass" : "fail";
+    share = passes ? 1 : share_of(policy, noise ? least : median, threshold);
+  }
+  bool passes = false;
+  const char* status = "";
+  double share = 0;
+};
+
 void score_speed(const Policy& policy, const json& record, double threshold, CaseScore& result) {
   const auto ratios = record.find(policy.ratios_key());
   const auto ratio = ratios == record.end() ? json::const_iterator() : ratios->find(policy.baseline);
@@ -91,17 +107,31 @@ void score_speed(const Policy& policy, const json& record, double threshold, Cas
     result.line["threshold_status"] = "not_measured";
     return;
   }
-  result.measured = true;
   if (const auto node = record.find("node"); node != record.end()) result.line["node"] = *node;
   const double median = ratio->at("median"), low = ratio->at("low"), high = ratio->at("high");
   result.line["ratio"] = {{"median", median}, {"low", low}, {"high", high}};
   const HonestSpan span(*ratio);
-  const bool noise = span.least < threshold && span.most >= threshold;
-  const bool passes = noise ? policy.within_noise_passes : median >= threshold;
-  result.line["threshold_status"] = noise ? "within_noise" : passes ? "pass" : "fail";
-  result.over_threshold = passes;
-  // With the benefit of the doubt noise that reaches the threshold earns all; without it, its low end counts.
-  result.speed_share = passes ? 1 : share_of(policy, noise ? span.least : median, threshold);
+  const Reached reached(policy, median, span.least, span.most, threshold);
+  result.line["threshold_status"] = reached.status;
+  result.over_threshold = reached.passes;
+  result.speed_share = reached.share;
+}
+
+// Noise moves the share as it moves the speed-up.
+void score_limit(const Policy& policy, const json& record, const json& limit, double threshold,
+                 CaseScore& result) {
+  double least = limit.at("low"), most = limit.at("high");
+  const double share = limit.at("share");
+  const auto ratios = record.find(policy.ratios_key());
+  if (ratios != record.end() && ratios->contains(policy.baseline)) {
+    const json& ratio = ratios->at(policy.baseline);
+    const HonestSpan span(ratio);
+    const double median = ratio.at("median");
+    if (median > 0) least = share * span.least / median, most = share * span.most / median;
+  }
+  const Reached reached(policy, share, least, most, threshold);
+  result.line["limit_status"] = reached.status;
+  result.limit_share = reached.share;
 }
 
 // The GPU that measured: the record's own, else the run's.
@@ -114,7 +144,41 @@ std::string device_of(const json& run, const json* record = nullptr) {
   return name.empty() ? name_in(run) : name;
 }
 
-CaseScore score_case(const Policy& policy, const json& run, const json& spec, const json* record) {
+// The rates of the devices that records name: few, and asked for once a record.
+class KnownRates {
+ public:
+  const std::optional<LimitRates>& of(const json& record) {
+    const json device = record.value("device", json());
+    const auto [found, is_new] = by_device_.try_emplace(device.dump());
+    if (is_new) found->second = limit_rates(device);
+    if (found->second && first_.is_null()) first_ = found->second->to_json();
+    return found->second;
+  }
+  // Of the first device of which there are any, for those who draw them; null: there is none.
+  const json& first() const { return first_; }
+
+ private:
+  std::map<std::string, std::optional<LimitRates>> by_device_;
+  json first_;
+};
+
+void score_case_limit(const Policy& policy, const json& run, const json& spec, const json* record,
+                      KnownRates& rates, CaseScore& result) {
+  const auto threshold = policy.limit_thresholds_for(device_of(run, record)).of(spec);
+  result.has_limit = threshold.has_value() && policy.limit_points > 0;
+  if (result.has_limit) {
+    result.line["limit_threshold"] = *threshold;
+    result.line["limit_status"] = "not_measured";
+  }
+  if (record == nullptr || result.verdict != verdicts::kAccepted) return;
+  const auto limit = limit_of_record(*record, rates.of(*record));
+  if (!limit) return;
+  result.line["limit"] = *limit;
+  if (result.has_limit) score_limit(policy, *record, *limit, *threshold, result);
+}
+
+CaseScore score_case(const Policy& policy, const json& run, const json& spec, const json* record,
+                     KnownRates& rates) {
   CaseScore result;
   result.id = spec.at("id");
   result.weight = value_of(policy.weights, spec).value_or(1);
@@ -141,6 +205,7 @@ CaseScore score_case(const Policy& policy, const json& run, const json& spec, co
   }
   if (record != nullptr) score_writers(policy, *record, result);
   if (spec.at("kind") != "speed") return result;
+  score_case_limit(policy, run, spec, record, rates, result);
   const auto threshold = policy.thresholds_for(device_of(run, record)).of(spec);
   if (!threshold) return result;
   result.has_threshold = true;
@@ -236,57 +301,72 @@ std::vector<double> divided(double points, const std::vector<CaseScore>& cases,
   return amounts;
 }
 
+// Which parts a run measures: speed and shares of the limit on a GPU, with at least one case that has a
+// threshold; those of the limit where the GPU's rates are known.
+struct Measured {
+  bool speed = false, limit = false;
+  double points(const Policy& policy) const {
+    return policy.correctness_points + (speed ? policy.speed_points : 0) + (limit ? policy.limit_points : 0);
+  }
+};
+
 // Points by part, and each case's share of them.
-void earn(const Policy& policy, const Tally& tally, bool gated, bool speed_measured,
+void earn(const Policy& policy, const Tally& tally, bool gated, const Measured& measured,
           std::vector<CaseScore>& cases, json& result) {
   const auto judged = [](const CaseScore& c) { return c.shares_points(); };
-  const auto timed = [&](const CaseScore& c) { return judged(c) && c.has_threshold && speed_measured; };
+  const auto timed = [&](const CaseScore& c) { return judged(c) && c.has_threshold && measured.speed; };
+  const auto limited = [&](const CaseScore& c) { return judged(c) && c.has_limit && measured.limit; };
   const std::vector<double> right =
       divided(policy.correctness_points, cases, policy.shares, &Policy::Share::correctness, judged);
   const std::vector<double> quick =
       divided(policy.speed_points, cases, policy.shares, &Policy::Share::speed, timed);
+  const std::vector<double> near =
+      divided(policy.limit_points, cases, policy.shares, &Policy::Share::limit, limited);
   const bool speed_earns = tally.correct == tally.decided || !policy.speed_needs_all_correct;
-  double correctness = 0, fast = 0, bonus = 0;
+  double correctness = 0, fast = 0, limit = 0, bonus = 0;
   json lines = json::array();
   for (std::size_t i = 0; i < cases.size(); ++i) {
     CaseScore& c = cases[i];
     const bool earns = c.verdict == verdicts::kAccepted && c.is_judged() && !gated && !c.earns_nothing;
     const double of_speed = earns && speed_earns ? quick[i] * c.speed_share : 0;
+    const double of_limit = earns && speed_earns ? near[i] * c.limit_share : 0;
     const double of_bonus = earns && c.bonus ? *c.bonus * (c.has_threshold ? c.speed_share : 1.0) : 0;
     const double of_correctness = earns ? right[i] : 0;
     correctness += of_correctness;
     fast += of_speed;
+    limit += of_limit;
     bonus += of_bonus;
     if (undecided(c.verdict) && !c.left_out && !c.dropped)
       c.line["note"] = "not judged yet: it earns no points, and you lose none for it";
-    c.line["points"] = of_correctness + of_speed + of_bonus;
-    c.line["max_points"] = c.bonus && c.is_judged() ? *c.bonus : right[i] + quick[i];
+    c.line["points"] = of_correctness + of_speed + of_limit + of_bonus;
+    c.line["max_points"] = c.bonus && c.is_judged() ? *c.bonus : right[i] + quick[i] + near[i];
     lines.push_back(std::move(c.line));
   }
-  result["points"] = correctness + fast + bonus;
+  result["points"] = correctness + fast + limit + bonus;
   result["parts"] = {{"correctness", correctness}};
-  if (speed_measured) result["parts"]["speed"] = fast;
+  if (measured.speed) result["parts"]["speed"] = fast;
+  if (measured.limit) result["parts"]["limit"] = limit;
   if (!policy.bonus.empty()) result["parts"]["bonus"] = result["bonus"] = bonus;
   result["cases"] = std::move(lines);
 }
 
 json score_submission(const Policy& policy, const json& run, const json& submission,
-                      const CaseRecords& records, bool speed_measured) {
+                      const CaseRecords& records, const Measured& measured, KnownRates& rates) {
   const json& specs = run.at("cases");
   std::vector<CaseScore> cases;
   for (const json& spec : specs) {
     const auto found = records.find(spec.at("id").get<std::string>());
-    cases.push_back(score_case(policy, run, spec, found == records.end() ? nullptr : found->second));
+    cases.push_back(score_case(policy, run, spec, found == records.end() ? nullptr : found->second, rates));
   }
   const Tally tally = tally_of(cases);
   json result = submission;
-  const json gates = gate_of(policy, specs, records, speed_measured);
+  const json gates = gate_of(policy, specs, records, measured.speed);
   const bool gated =
       std::any_of(gates.begin(), gates.end(), [](const json& gate) { return gate.at("status") == "fail"; });
   if (!gates.empty()) result["gates"] = gates;
-  earn(policy, tally, gated, speed_measured, cases, result);
+  earn(policy, tally, gated, measured, cases, result);
   result["max_points"] = policy.max_points();
-  result["measured_points"] = policy.correctness_points + (speed_measured ? policy.speed_points : 0);
+  result["measured_points"] = measured.points(policy);
   // A hand-in that was not taken was not compiled either, whatever its records had to say.
   result["verdict"] = submission.contains("refused") ? "refused" : tally.worst;
   result["correct_cases"] = tally.correct;
@@ -297,7 +377,7 @@ json score_submission(const Policy& policy, const json& run, const json& submiss
   if (tally.left_out > 0) result["left_out_cases"] = tally.left_out;
   result["over_threshold"] = tally.over;
   result["threshold_cases"] = tally.with_threshold;
-  result["speed_measured"] = speed_measured;
+  result["speed_measured"] = measured.speed;
   return result;
 }
 
@@ -366,14 +446,23 @@ std::string threshold_nodes(const json& submissions) {
 using UseRecords = std::function<void(const CaseRecords&)>;
 using WithRecords = std::function<void(const std::string& submission, const UseRecords& use)>;
 
-json score_each(const Policy& policy, const json& run, const WithRecords& with_records) {
-  // Speed counts in a run that measures it: on a GPU, with at least one case that has a threshold.
-  bool speed_measured = false;
+Measured measured_in(const Policy& policy, const json& run) {
+  Measured measured;
+  if (run.at("backend") != "cuda") return measured;
+  const std::string device = device_of(run);
+  const bool has_rates = policy.limit_points > 0 && (run.value("imagined", false) ||
+                                                     limit_rates(run.value("device", json())).has_value());
   for (const json& spec : run.at("cases")) {
-    speed_measured |= run.at("backend") == "cuda" && spec.at("kind") == "speed" &&
-                      is_of_maximum(policy, spec) &&
-                      policy.thresholds_for(device_of(run)).of(spec).has_value();
+    if (spec.at("kind") != "speed" || !is_of_maximum(policy, spec)) continue;
+    measured.speed |= policy.thresholds_for(device).of(spec).has_value();
+    measured.limit |= has_rates && policy.limit_thresholds_for(device).of(spec).has_value();
   }
+  return measured;
+}
+
+json score_each(const Policy& policy, const json& run, const WithRecords& with_records) {
+  const Measured measured = measured_in(policy, run);
+  KnownRates rates;
   // Who is judged on another model than the thresholds' is told so.
   std::string note = policy.thresholds_note(device_of(run));
   json submissions = json::array();
@@ -384,21 +473,24 @@ json score_each(const Policy& policy, const json& run, const WithRecords& with_r
         if (note.empty() && record != records.end())
           note = policy.thresholds_note(device_of(run, record->second));
       }
-      submissions.push_back(score_submission(policy, run, submission, records, speed_measured));
+      submissions.push_back(score_submission(policy, run, submission, records, measured, rates));
     });
     apply_late_rules(policy, submissions.back());
   }
   choose_attempts(run.value("attempts", "best"), submissions);
-  json scores{{"schema", "warpgrade.scores.v1"},
-              {"run", run.at("run")},
-              {"policy_name", policy.name},
-              {"policy_hash", policy.hash},
-              {"max_points", policy.max_points()},
-              {"measured_points", policy.correctness_points + (speed_measured ? policy.speed_points : 0)},
+  json scores{{"schema", "warpgrade.scores.v1"},      {"run", run.at("run")},
+              {"policy_name", policy.name},           {"policy_hash", policy.hash},
+              {"max_points", policy.max_points()},    {"measured_points", measured.points(policy)},
               {"submissions", std::move(submissions)}};
   if (!policy.bonus.empty()) scores["max_bonus"] = max_bonus(policy, run.at("cases"));
   if (policy.late) scores["late_rules"] = late_rules_json(*policy.late);
-  if (speed_measured && !note.empty()) scores["thresholds_note"] = note;
+  if (measured.speed && !note.empty()) scores["thresholds_note"] = note;
+  if (!rates.first().is_null()) scores["limits"] = rates.first();
+  if (policy.limit_points > 0 && run.at("backend") == "cuda" && !measured.limit)
+    scores["limits_note"] = fmt::format(
+        "The share of the limit was not measured: no rates of {} are known, or no case has a threshold "
+        "there.",
+        device_of(run).empty() ? "this GPU" : device_of(run));
   if (const std::string nodes = threshold_nodes(scores["submissions"]); !nodes.empty())
     scores["threshold_nodes"] = nodes;
   return scores;
@@ -417,9 +509,21 @@ std::string writers_note(const json& record) {
 }
 
 const Fields& score_fields() {
-  static const Fields fields{"submission/id",   "case/id",    "outcome/verdict", "outcome/reason",
-                             "outcome/message", "outputs_by", "ratios",          "ratios_with_host",
-                             "device/name",     "node"};
+  static const Fields fields{"submission/id",
+                             "lab",
+                             "case",
+                             "outcome/verdict",
+                             "outcome/reason",
+                             "outcome/message",
+                             "outputs_by",
+                             "ratios",
+                             "ratios_with_host",
+                             "device",
+                             "node",
+                             "timing/median_us",
+                             "timing/low_us",
+                             "timing/high_us",
+                             "floor/compulsory_bytes"};
   return fields;
 }
 

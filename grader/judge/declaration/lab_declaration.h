@@ -8,8 +8,10 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "judge/declaration/case_work.h"
 #include "judge/declaration/element_type.h"
 #include "judge/declaration/expression.h"
 
@@ -107,6 +109,7 @@ struct BaselineDeclaration {
 struct Work {
   std::optional<Expression> bytes;  // that no program can do without moving
   std::optional<Expression> flop;
+  std::string_view unit = units::kFp32;   // that does these: of judge/declaration/case_work.h
   std::optional<Expression> items;        // what throughput counts; else flop, else bytes
   std::optional<Expression> naive_steps;  // warp instructions of a naive run
 };

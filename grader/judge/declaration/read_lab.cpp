@@ -368,12 +368,17 @@ class Reader {
 
   void read_work() {
     const YamlPlace work = root_["work"];
-    work.only({"bytes", "flop", "items", "naive_steps"});
+    work.only({"bytes", "flop", "unit", "items", "naive_steps"});
     const auto read = [&](const char* key, std::optional<Expression>& into) {
       if (work[key].defined()) into = read_expression(work[key], all_parameters());
     };
     read("bytes", lab_.work.bytes);
     read("flop", lab_.work.flop);
+    if (work["unit"].defined()) {
+      const std::string unit =
+          work["unit"].word(std::set<std::string>(units::kAll.begin(), units::kAll.end()));
+      lab_.work.unit = *std::ranges::find(units::kAll, unit);
+    }
     read("items", lab_.work.items);
     read("naive_steps", lab_.work.naive_steps);
   }

@@ -5,9 +5,11 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "judge/declaration/case_work.h"
 #include "judge/judging/case_spec.h"
 #include "judge/judging/judge_context.h"
 
@@ -70,6 +72,10 @@ class Lab {
   // Judges one case; returns the record's measured part (shape, outcome, verification, timing, ...). A
   // submission's fault is an outcome; throws JudgeFault for the judge's own.
   virtual nlohmann::json judge(const JudgeContext& context, const CaseInput& input) const = 0;
+
+  // What a case asks of a device, from the `case` of its record: so records of any age have it. Nothing where
+  // the record lacks what the model reads.
+  virtual std::optional<CaseWork> work_of(const nlohmann::json& /*described*/) const { return std::nullopt; }
 
   // Makes what judging the case will need and no submission changes, to be found in the services' kept data;
   // before there is a submission. Throws JudgeFault; the case's judge tells what is wrong.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "judge/judging/figures.h"
 #include "judge/labs/written_lab.h"
 
 namespace warpgrade::apsp {
@@ -38,6 +39,16 @@ class ApspLab : public WrittenLab {
   }
   void check_dataset(const CaseSpec& spec, const std::filesystem::path& file) const override {
     if (!spec.drawn) require_square(spec, file);
+  }
+  // A relaxation for each three nodes, as Floyd and Warshall have it. On graphs without long paths lengths may be
+  // cut at 16 bits (reference/apsp/README.md).
+  std::optional<CaseWork> work_of(const nlohmann::json& described) const override {
+    const double n = figure(described, "k");
+    const std::string pattern = word(described, "dataset");
+    const bool is_wide = pattern == "heavy" || pattern == "far";
+    return CaseWork{.written_bytes = 4 * n * n,
+                    .operations = n * n * n,
+                    .unit = is_wide ? units::kMinPlus : units::kMinPlus16};
   }
 
  private:

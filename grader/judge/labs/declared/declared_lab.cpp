@@ -50,6 +50,27 @@ class DeclaredLab : public Lab {
 
   std::string definition() const override { return declaration::definition_hash(lab_.name); }
 
+  std::optional<CaseWork> work_of(const nlohmann::json& described) const override {
+    declaration::Values values;
+    const nlohmann::json numbers = described.value("parameters", nlohmann::json::object());
+    for (const declaration::NumberDeclaration& parameter : lab_.parameters) {
+      const auto number = numbers.find(parameter.name);
+      if (number == numbers.end() || !number->is_number()) return std::nullopt;
+      values[parameter.name] = number->is_number_integer()
+                                   ? declaration::Value::of(number->get<std::int64_t>())
+                                   : declaration::Value::of_real(number->get<double>());
+    }
+    CaseWork work;
+    work.unit = lab_.work.unit;
+    if (lab_.work.flop) work.operations = lab_.work.flop->real(values);
+    for (const declaration::ArrayDeclaration* output : lab_.outputs()) {
+      double cells = 1;
+      for (const std::int64_t extent : declaration::shape_in(*output, values)) cells *= double(extent);
+      work.written_bytes += cells * double(output->type.bytes);
+    }
+    return work;
+  }
+
   nlohmann::json judge(const JudgeContext& context, const CaseInput& input) const override {
     return declared::judge_declared(lab_, case_of(input.spec), oracle_, context, input);
   }

@@ -22,11 +22,6 @@ constexpr int kLeastRuns = 2, kLeastRunsOnGraphs = 3;
 // Errors this far beyond their bounds are what fp32 makes of fp64 data: 2^-24 instead of 2^-53.
 constexpr double kSingleOverBound = 0x1p33;
 
-const char* function_of(Operator op) {
-  constexpr const char* kNames[] = {"gcn_transform", "gcn_aggregate", "gcn_log_softmax", "gcn_run"};
-  return kNames[static_cast<int>(op)];
-}
-
 // Graphs follow from the run's seed and not from the submission: a judge makes each of them once. Making one
 // takes as long as judging it.
 constexpr std::size_t kMostGraphBytes = std::size_t{1} << 30;

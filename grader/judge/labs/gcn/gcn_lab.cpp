@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "judge/judging/figures.h"
 #include "judge/labs/written_lab.h"
 #include "warpgrade/datasets/csr_file.h"
 #include "warpgrade/datasets/raw_layer.h"
@@ -80,6 +81,17 @@ class GcnLab : public WrittenLab {
       throw UsageError("{}.vertices: expected {}, which {} has, got {}", spec.place, vertices, spec.dataset,
                        spec.k);
   }
+  // Multiply-adds of X W on the tensor cores, which round as fp64 does; each entry of the graph loads a row.
+  std::optional<CaseWork> work_of(const nlohmann::json& described) const override {
+    const double vertices = figure(described, "rows"), columns = figure(described, "cols");
+    const std::string op = word(described, "operator");
+    const bool is_whole = op == function_of(kWhole), multiplies = is_whole || op == function_of(kTransform);
+    const double entries = is_whole || op == function_of(kAggregate) ? figure(described, "nnz") : 0;
+    return CaseWork{.written_bytes = 8 * kClasses * vertices,
+                    .gathered_bytes = 8 * kClasses * entries,
+                    .operations = multiplies ? 2 * vertices * columns * kClasses : 0,
+                    .unit = units::kFp64Tensor};
+  }
 
  private:
   // {id: xw-small, operator: xw, pattern: loops-only, vertices: 131, numbers: small}, or of a dataset
@@ -108,6 +120,11 @@ class GcnLab : public WrittenLab {
 const LabRegistration kRegistration("gcn", [] { return make_written_lab<GcnLab>("gcn"); });
 
 }  // namespace
+
+const char* function_of(Operator op) {
+  constexpr const char* kNames[] = {"gcn_transform", "gcn_aggregate", "gcn_log_softmax", "gcn_run"};
+  return kNames[static_cast<int>(op)];
+}
 
 std::vector<CaseInput> cases_of_raw_layer(const std::filesystem::path& folder) {
   const datasets::RawLayer layer = datasets::read_raw_layer(folder, kFeatures, kClasses);

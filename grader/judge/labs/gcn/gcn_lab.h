@@ -15,6 +15,9 @@ namespace warpgrade::gcn {
 // As grader/judge/runner/gcn_runner.cpp numbers them.
 enum class Operator { kTransform = 0, kAggregate = 1, kLogSoftmax = 2, kWhole = 3 };
 
+// The contract's function that a case of this operator calls.
+const char* function_of(Operator op);
+
 struct Shape {
   Operator op = Operator::kTransform;
   std::optional<GraphPattern> pattern;  // none: the graph is a dataset

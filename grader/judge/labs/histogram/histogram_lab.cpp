@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "judge/judging/figures.h"
 #include "judge/labs/written_lab.h"
 
 namespace warpgrade::histogram {
@@ -15,6 +16,12 @@ class HistogramLab : public WrittenLab {
  public:
   nlohmann::json judge(const JudgeContext& context, const CaseInput& input) const override {
     return judge_histogram(context, input);
+  }
+  // Of each id its bin: one operation.
+  std::optional<CaseWork> work_of(const nlohmann::json& described) const override {
+    return CaseWork{.written_bytes = 4 * figure(described, "bins"),
+                    .operations = figure(described, "nnz"),
+                    .unit = units::kInteger};
   }
 
  private:

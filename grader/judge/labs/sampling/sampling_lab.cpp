@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "judge/judging/figures.h"
 #include "judge/labs/written_lab.h"
 
 namespace warpgrade::sampling {
@@ -14,6 +15,12 @@ class SamplingLab : public WrittenLab {
   }
   std::string case_on_dataset(const std::string& name, int rows, int cols, std::int64_t) const override {
     return rows == cols ? fmt::format("graph: {}, nodes: all, fanout: 10", name) : "";
+  }
+  // Of each draw a random number and its scaling to the row: at least a product and an addition each.
+  std::optional<CaseWork> work_of(const nlohmann::json& described) const override {
+    constexpr double kLeast = 4;
+    const double draws = figure(described, "count") * figure(described, "fanout");
+    return CaseWork{.written_bytes = 4 * draws, .operations = kLeast * draws, .unit = units::kInteger};
   }
 
  private:

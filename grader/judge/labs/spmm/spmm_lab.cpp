@@ -1,5 +1,6 @@
 #include "judge/labs/spmm/spmm_lab.h"
 
+#include "judge/judging/figures.h"
 #include "judge/labs/spmm/far_columns.h"
 #include "judge/labs/written_lab.h"
 
@@ -23,6 +24,14 @@ class SpmmLab : public WrittenLab {
   }
   std::string case_on_dataset(const std::string& name, int, int, std::int64_t) const override {
     return fmt::format("graph: {}, k: [32, 256]", name);
+  }
+  // Each entry loads a row of B; a multiply-add a term.
+  std::optional<CaseWork> work_of(const nlohmann::json& described) const override {
+    const double terms = figure(described, "nnz") * figure(described, "k");
+    return CaseWork{.written_bytes = 4 * figure(described, "rows") * figure(described, "k"),
+                    .gathered_bytes = 4 * terms,
+                    .operations = 2 * terms,
+                    .unit = units::kFp32};
   }
 
  private:

@@ -1,0 +1,137 @@
+#include "course/score/limit.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "course/profile/device_rates.h"
+#include "course/score/gpu_model.h"
+#include "judge/judging/figures.h"
+#include "judge/labs/registry.h"
+
+namespace warpgrade {
+namespace {
+
+using nlohmann::json;
+
+constexpr double kMicro = 1e6;
+
+std::optional<DeviceRates> rates_by_name(const std::string& device) {
+  try {
+    return rates_of_model(gpu_model(device));
+  } catch (const UsageError&) {
+    return std::nullopt;
+  }
+}
+
+// A multiply-add is two operations, a relaxation one.
+std::map<std::string, double, std::less<>> operations_of(const DeviceRates& rates) {
+  const double clocks = rates.multiprocessors * rates.clock_hz;
+  const double fp32 = 2 * rates.fp32_lanes * clocks, fp64 = 2 * rates.fp64_lanes * clocks;
+  const double integer = rates.integer_lanes * clocks;
+  const auto name = [](std::string_view unit) { return std::string(unit); };
+  return {{name(units::kFp32), fp32},
+          {name(units::kFp64), fp64},
+          {name(units::kFp64Tensor), std::max(fp64, 2 * rates.fp64_tensor_lanes * clocks)},
+          {name(units::kTf32x3), std::max(fp32, 2 * rates.tf32_tensor_lanes * clocks / 3)},
+          {name(units::kInteger), integer},
+          {name(units::kMinPlus), integer},
+          {name(units::kMinPlus16), integer * rates.min_plus_16_lanes}};
+}
+
+// What `calibrate --device` measured takes the model's place, number by number.
+void take_measured(const json& measured, LimitRates& rates) {
+  const auto take = [&](const char* key, double& into) {
+    const double value = figure(measured, key);
+    if (value <= 0) return;
+    into = value;
+    rates.source = "measured on this device";
+  };
+  take("dram_bytes_per_s", rates.dram_bytes_per_s);
+  take("l2_bytes_per_s", rates.l2_bytes_per_s);
+  take("l1_bytes_per_s", rates.l1_bytes_per_s);
+  take("launch_us", rates.launch_us);
+  if (const auto operations = measured.find("operations_per_s");
+      operations != measured.end() && operations->is_object())
+    for (auto& [unit, rate] : rates.operations_per_s) take(unit.c_str(), rate);
+}
+
+}  // namespace
+
+json LimitRates::to_json() const {
+  json rates{{"dram_bytes_per_s", dram_bytes_per_s},
+             {"l2_bytes_per_s", l2_bytes_per_s},
+             {"l1_bytes_per_s", l1_bytes_per_s},
+             {"l2_bytes", l2_bytes},
+             {"launch_us", launch_us},
+             {"operations_per_s", json::object()}};
+  for (const auto& [unit, rate] : operations_per_s) rates["operations_per_s"][unit] = rate;
+  return {{"device", device}, {"source", source}, {"rates", std::move(rates)}};
+}
+
+std::optional<LimitRates> limit_rates(const json& device) {
+  if (!device.is_object()) return std::nullopt;
+  const std::string name = word(device, "name");
+  const auto model = rates_by_name(name);
+  if (!model || figure(device, "sm_count") != model->multiprocessors) return std::nullopt;
+  LimitRates rates;
+  rates.device = name;
+  rates.source = model->from_data_sheet ? "by NVIDIA's data sheet: nothing was measured on such a GPU"
+                                        : "measured on another GPU of this model";
+  rates.dram_bytes_per_s = model->dram_bytes_per_s;
+  rates.l2_bytes_per_s = model->l2_bytes_per_s;
+  rates.l1_bytes_per_s = model->l1_bytes_a_clock * model->multiprocessors * model->clock_hz;
+  rates.l2_bytes = figure(device, "l2_bytes");
+  rates.launch_us = model->launch_us;
+  rates.operations_per_s = operations_of(*model);
+  if (const auto measured = device.find("rates"); measured != device.end() && measured->is_object())
+    take_measured(*measured, rates);
+  return rates;
+}
+
+Limit limit_of(const CaseWork& work, double compulsory_bytes, const LimitRates& rates) {
+  const double kept = std::min(work.written_bytes, rates.l2_bytes);
+  Limit limit{rates.launch_us, "launch"};
+  const auto take = [&](double amount, double per_s, std::string_view name) {
+    const double us = per_s > 0 ? kMicro * amount / per_s : 0;
+    if (us > limit.us) limit = {us, std::string(name)};
+  };
+  take(compulsory_bytes - std::min(kept, compulsory_bytes), rates.dram_bytes_per_s, "DRAM");
+  take(compulsory_bytes, rates.l2_bytes_per_s, "L2");
+  take(work.gathered_bytes, rates.l1_bytes_per_s, "L1");
+  if (const auto unit = rates.operations_per_s.find(work.unit); unit != rates.operations_per_s.end())
+    take(work.operations, unit->second, work.unit);
+  return limit;
+}
+
+std::optional<json> limit_of_record(const json& record, const std::optional<LimitRates>& rates) {
+  if (const auto imagined = record.find("limit"); imagined != record.end()) return *imagined;
+  const auto timing = record.find("timing"), floor = record.find("floor");
+  if (!rates || timing == record.end() || floor == record.end()) return std::nullopt;
+  const Lab* lab = nullptr;
+  try {
+    lab = &find_lab(record.at("lab"));
+  } catch (const UsageError&) {
+    return std::nullopt;
+  }
+  const auto work = lab->work_of(record.at("case"));
+  const double bytes = figure(*floor, "compulsory_bytes"), median = figure(*timing, "median_us");
+  if (!work || median <= 0) return std::nullopt;
+  const Limit limit = limit_of(*work, bytes, *rates);
+  const auto share = [&](const char* time) {
+    const double us = figure(*timing, time);
+    return limit.us / (us > 0 ? us : median);
+  };
+  json result{{"us", limit.us},
+              {"bound_by", limit.bound_by},
+              {"share", share("median_us")},
+              {"low", share("high_us")},
+              {"high", share("low_us")},
+              {"bytes", bytes},
+              {"operations", work->operations}};
+  if (work->operations > 0) result["unit"] = std::string(work->unit);
+  if (work->gathered_bytes > 0) result["gathered_bytes"] = work->gathered_bytes;
+  return result;
+}
+
+}  // namespace warpgrade

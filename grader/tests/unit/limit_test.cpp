@@ -1,0 +1,250 @@
+// The least time that a device allows, held against times that GPUs took: the published records of an H100 and
+// an H200.
+#include "course/score/limit.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <vector>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/toolchain.h"
+#include "course/record/run_folder.h"
+#include "course/score/calibrate.h"
+#include "judge/labs/registry.h"
+#include "score_support.h"
+
+namespace warpgrade {
+namespace {
+
+const json kH100{{"name", "NVIDIA H100 80GB HBM3"}, {"sm_count", 132}, {"l2_bytes", 52428800}};
+
+LimitRates simple_rates() {
+  LimitRates rates;
+  rates.dram_bytes_per_s = 1e12;
+  rates.l2_bytes_per_s = 4e12;
+  rates.l1_bytes_per_s = 16e12;
+  rates.l2_bytes = 10e6;
+  rates.launch_us = 2;
+  rates.operations_per_s = {{"fp32", 50e12}};
+  return rates;
+}
+
+TEST(Limit, IsThatOfThePartWhichNeedsLongest) {
+  const LimitRates rates = simple_rates();
+  const auto of = [&](const CaseWork& work, double bytes) {
+    const Limit limit = limit_of(work, bytes, rates);
+    return std::pair(limit.bound_by, limit.us);
+  };
+  EXPECT_EQ(of({}, 1e6), std::pair(std::string("launch"), 2.0));
+  EXPECT_EQ(of({}, 100e6), std::pair(std::string("DRAM"), 100.0));
+  // Of 60 MB written 10 stay in L2.
+  EXPECT_EQ(of({.written_bytes = 60e6}, 100e6), std::pair(std::string("DRAM"), 90.0));
+  // All of 10 MB may stay there, and must pass it.
+  EXPECT_EQ(of({.written_bytes = 10e6}, 10e6), std::pair(std::string("L2"), 2.5));
+  EXPECT_EQ(of({.gathered_bytes = 3.2e9}, 100e6), std::pair(std::string("L1"), 200.0));
+  EXPECT_EQ(of({.operations = 1e10}, 100e6), std::pair(std::string("fp32"), 200.0));
+}
+
+TEST(Limit, OfADeviceWithoutRatesIsNotKnown) {
+  EXPECT_TRUE(limit_rates(kH100));
+  for (const char* name : {"NVIDIA H100 PCIe", "NVIDIA H100 80GB HBM3 MIG 1g.10gb", "NVIDIA Z9", ""}) {
+    json device = kH100;
+    device["name"] = name;
+    EXPECT_FALSE(limit_rates(device)) << name;
+  }
+  json smaller = kH100;  // fewer multiprocessors than the model has: another model of that name
+  smaller["sm_count"] = 114;
+  EXPECT_FALSE(limit_rates(smaller));
+  EXPECT_FALSE(limit_rates(json()));
+}
+
+TEST(Limit, TakesWhatWasMeasuredOnTheDeviceItself) {
+  json device = kH100;
+  device["rates"] = {{"dram_bytes_per_s", 3.0e12}, {"operations_per_s", {{"fp32", 60e12}}}};
+  const auto own = limit_rates(device), model = limit_rates(kH100);
+  ASSERT_TRUE(own && model);
+  EXPECT_EQ(own->dram_bytes_per_s, 3.0e12);
+  EXPECT_EQ(own->operations_per_s.at("fp32"), 60e12);
+  EXPECT_EQ(own->l2_bytes_per_s, model->l2_bytes_per_s);
+  EXPECT_EQ(own->source, "measured on this device");
+}
+
+std::vector<std::filesystem::path> published_sets() {
+  std::vector<std::filesystem::path> sets;
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(project_root() / "reports/published"))
+    if (entry.path().filename() == "run.json") sets.push_back(entry.path().parent_path());
+  std::ranges::sort(sets);
+  return sets;
+}
+
+// Ours on two GPUs: a share above 1 would show that the limit is none. Rates have two to three digits: an H200 read
+// 0.5 % faster than its 4.40 TB/s.
+constexpr double kRounding = 1.01;
+
+TEST(Limit, IsPassedByNoPublishedTime) {
+  int timed = 0;
+  std::map<std::string, double> best;  // by lab
+  for (const auto& set : published_sets()) {
+    for (const json& record : RunFolder(set).read_records()) {
+      if (record.value("backend", "") != "cuda" || !record.contains("timing")) continue;
+      const auto limit = limit_of_record(record, limit_rates(record.at("device")));
+      ASSERT_TRUE(limit) << set << " " << record.at("case").at("id");
+      const double share = limit->at("share");
+      EXPECT_LE(share, kRounding) << set << " " << record.at("submission").at("id") << " "
+                                  << record.at("case").at("id") << " " << limit->dump();
+      EXPECT_GT(share, 0);
+      best[record.at("lab")] = std::max(best[record.at("lab")], share);
+      ++timed;
+    }
+  }
+  EXPECT_GT(timed, 400);
+  EXPECT_EQ(best.size(), labs().size()) << "each lab has records";
+  // What streams through memory alone comes near.
+  for (const char* lab : {"histogram", "vector_add", "reduction", "gcn"})
+    EXPECT_GT(best.at(lab), 0.85) << lab;
+}
+
+// ---- points ----
+
+constexpr const char* kMixed = R"(
+schema: warpgrade.policy.v1
+name: mixed
+lab: spmm
+baseline: cusparse_default
+points: {correctness: 40, speed: 40, limit: 20, gate: correct}
+within_noise: pass
+partial: {from: 0.5}
+thresholds:
+  baseline: {default: {32: 2.0}}
+  limit: {default: {32: 0.5}}
+)";
+
+// A graph of 80 MB of compulsory bytes, all read: 25.9 us on an H100 with 3.09 TB/s.
+json with_time(double us) {
+  json r = timed(2.5, 2.5, 2.5);
+  r["lab"] = "spmm";
+  r["case"].update({{"dataset", "arxiv"}, {"k", 32}, {"nnz", 1000000}, {"rows", 0}});
+  r["timing"] = {{"median_us", us}, {"low_us", us}, {"high_us", us}};
+  r["floor"] = {{"compulsory_bytes", 80e6}};
+  r["device"] = kH100;
+  return r;
+}
+
+json scored(const std::string& text, double us) {
+  json run = run_of("cuda");
+  run["device"] = kH100;
+  return score(policy(text), run, {record("cora-k32", "accepted"), with_time(us)});
+}
+
+TEST(LimitPoints, AreMixedWithThoseForSpeedUps) {
+  const json near = scored(kMixed, 30), half = scored(kMixed, 80e6 / 3.09e6 / 0.375),
+             far = scored(kMixed, 300);
+  EXPECT_DOUBLE_EQ(near.at("max_points"), 100);
+  EXPECT_DOUBLE_EQ(near.at("measured_points"), 100);
+  EXPECT_DOUBLE_EQ(only(near).at("points"), 100);
+  EXPECT_DOUBLE_EQ(only(near).at("parts").at("limit"), 20);
+  EXPECT_NEAR(only(near).at("cases").at(1).at("limit").at("share"), 0.863, 0.001);
+  EXPECT_EQ(only(near).at("cases").at(1).at("limit").at("bound_by"), "DRAM");
+  EXPECT_EQ(only(near).at("cases").at(1).at("limit_status"), "pass");
+  EXPECT_EQ(near.at("limits").at("device"), "NVIDIA H100 80GB HBM3");
+  // Three quarters of the threshold: half of the points, as for speed-ups.
+  EXPECT_NEAR(only(half).at("parts").at("limit"), 10, 1e-6);
+  EXPECT_DOUBLE_EQ(only(far).at("parts").at("limit"), 0);
+  EXPECT_DOUBLE_EQ(only(far).at("parts").at("speed"), 40) << "the two parts are apart";
+}
+
+TEST(LimitPoints, NoiseOfAnHonestProgramExcusesThemAsItDoesSpeedUps) {
+  json run = run_of("cuda");
+  run["device"] = kH100;
+  json r = with_time(80e6 / 3.09e6 / 0.49);
+  r["ratios"]["cusparse_default"]["noise"] = 0.05;
+  const json scores = score(policy(kMixed), run, {record("cora-k32", "accepted"), r});
+  EXPECT_EQ(only(scores).at("cases").at(1).at("limit_status"), "within_noise");
+  EXPECT_DOUBLE_EQ(only(scores).at("parts").at("limit"), 20);
+}
+
+TEST(LimitPoints, AreOpenWhereTheGpuIsNotKnown) {
+  json run = run_of("cuda"), r = with_time(30);
+  run["device"] = r["device"] = {{"name", "NVIDIA Z9"}, {"sm_count", 10}};
+  const json scores = score(policy(kMixed), run, {record("cora-k32", "accepted"), r});
+  EXPECT_DOUBLE_EQ(scores.at("measured_points"), 80);
+  EXPECT_FALSE(only(scores).at("parts").contains("limit"));
+  EXPECT_NE(scores.at("limits_note").get<std::string>().find("Z9"), std::string::npos);
+}
+
+TEST(LimitPoints, NeedNoGpuToBeScoredAnew) {
+  const RunFolder folder(project_root() / "reports/published/h100/spmm");
+  std::string text = read_text(project_root() / "grader/policies/spmm.yaml");
+  for (const auto& [old, now] : {std::pair("  correctness: 40 ", "  limit: 20\n  correctness: 40 "),
+                                 std::pair("  speed: 60 ", "  speed: 40 ")})
+    text.replace(text.find(old), std::string(old).size(), now);
+  const Lab& lab = find_lab("spmm");
+  PolicyVocabulary known;
+  known.is_kept = true;
+  known.width = "K";
+  for (const CaseSpec& spec : lab.cases()) known.cases.insert(spec.id), known.datasets.insert(spec.dataset);
+  const json scores = score(parse_policy(text, "spmm.yaml", known), folder.read_run(), folder.read_records());
+  for (const json& submission : scores.at("submissions"))
+    if (submission.at("id") == "optimized") {
+      EXPECT_DOUBLE_EQ(submission.at("parts").at("limit"), 20);
+      EXPECT_DOUBLE_EQ(submission.at("points"), 100);
+    }
+}
+
+std::string refusal(const std::string& old, const std::string& now) {
+  std::string text = kMixed;
+  text.replace(text.find(old), old.size(), now);
+  try {
+    policy(text);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(LimitPoints, ThatNobodyCouldEarnAreRefused) {
+  EXPECT_NE(refusal("  limit: {default: {32: 0.5}}", "").find("points.limit"), std::string::npos);
+  EXPECT_NE(refusal("32: 0.5", "32: 50").find("thresholds.limit.default.32"), std::string::npos);
+  EXPECT_NE(refusal("  limit: {default", "  limt: {default").find("did you mean limit?"), std::string::npos);
+  EXPECT_NE(refusal("  limit: {default", "  limit: {corra").find("did you mean cora?"), std::string::npos);
+}
+
+// ---- proposals ----
+
+TEST(LimitProposal, IsAPartOfThePolicyBesideItsSpeedUps) {
+  json run = run_of("cuda");
+  run["device"] = kH100;
+  json step = with_time(30);
+  step["submission"]["id"] = "step-02_rows";
+  const std::string proposed = propose_limit_thresholds(run, {step});
+  EXPECT_NE(proposed.find("  arxiv: {32: 0.77}  # step-02_rows 0.86"), std::string::npos) << proposed;
+  const std::string once = with_limit_thresholds(kPolicy, proposed);
+  const Policy both = policy(once);
+  const json spec{{"id", "arxiv-k32"}, {"dataset", "arxiv"}, {"k", 32}};
+  EXPECT_EQ(both.limit_thresholds.of(spec), 0.77) << once;
+  EXPECT_EQ(both.thresholds.of(spec), 2.0) << once;
+  EXPECT_EQ(with_limit_thresholds(once, proposed), once) << "a second time nothing changes";
+  // New speed-ups take the place of the old ones alone.
+  const std::string sped = with_thresholds("measured_on: H100\n" + once, "H100",
+                                           "# Proposed by `warpgrade calibrate`: so\n# on it.\nthresholds:\n"
+                                           "  default: {32: 3.00}\n");
+  EXPECT_EQ(policy(sped).thresholds.of(spec), 3.0) << sped;
+  EXPECT_EQ(policy(sped).limit_thresholds.of(spec), 0.77) << sped;
+}
+
+TEST(LimitProposal, OfARunWithoutTimesNamesWhatToDo) {
+  try {
+    propose_limit_thresholds(run_of("emulator"), {record("cora-k32", "accepted")});
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_NE(std::string(error.what()).find("warpgrade bench"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace warpgrade
