@@ -199,9 +199,13 @@ bench-emulator: build-tests  ## speed of the emulator: warp instructions a secon
 	@$(PYTHON) grader/emulator/tests/bench_emulator.py "$$BUILD" $(call optional,--output,OUTPUT) $(call optional,--scaling,SCALING)
 
 .PHONY: published
-published: bootstrap  ## write the ladders, plots and tables that are made of reports/published anew
+published: build  ## write the ladders, plots and tables that are made of reports/published anew
 	@PYTHONPATH=reports $(PYTHON) -m warpgrade_reports.published
 	@PYTHONPATH=reports $(PYTHON) -m warpgrade_reports.peers_view reports/published --output reports/published/h200/peers >/dev/null
+	page=reports/published/limits.md
+	mapfile -t sets < <(find reports/published/h* \( -name launches -o -name sweeps \) -prune -o -name run.json -printf '%h\n' | sort)
+	{ sed '/^<!-- limits -->$$/q' "$$page"; echo; $(WARPGRADE) limits --markdown "$${sets[@]}"; } >"$$page.new"
+	mv -- "$$page.new" "$$page"
 
 .PHONY: bench-peers
 bench-peers: bootstrap  ## the staff's solutions beside the fastest public kernels, from reports/published [OUTPUT=folder]

@@ -20,6 +20,7 @@ void add_estimate_command(CLI::App& app, int& code);
 void add_submit_command(CLI::App& app, int& code);
 void add_run_commands(CLI::App& app, int& code);    // report, score, calibrate
 void add_limits_command(CLI::App& app, int& code);
+void add_journey_command(CLI::App& app, int& code);  // journey, note
 void add_grade_commands(CLI::App& app, int& code);  // collect, grades
 void add_policy_command(CLI::App& app, int& code);  // policy check, policy show
 void add_export_command(CLI::App& app, int& code);  // export, attention
