@@ -20,7 +20,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from warpgrade_reports import class_svg
+from warpgrade_reports import class_heat, class_svg, heat, ranks
 from warpgrade_reports import format as fmt
 from warpgrade_reports.charts import graded_baseline
 from warpgrade_reports.class_stats import (
@@ -134,6 +134,19 @@ def _speed_figures(run: Run) -> list[dict[str, Any]]:
     return figures
 
 
+def _pictures(run: Run, *, printed: bool) -> dict[str, Any]:
+    """What is shown of speeds beyond boxes: the class by case, and each case's times in their order."""
+    if not run.speed_measured:
+        return {}
+    table, shades = class_heat.speed_heat(run)
+    several = len(table.rows) <= class_heat.MOST_ROWS
+    return {
+        "heat": (heat.panels(table) if printed else heat.draw(table)) if several else "",
+        "shades": heat.legend([*shades.legend(), (None, "not measured: " + ", ".join(class_heat.letters_of(run)))]),
+        "ranks": ranks.draw(ranks.ranks_of_run(run)),
+    }
+
+
 def render_class_report(
     run: Run, folder: Path, found: tuple[list[Pointer], int], people: tuple[list[Person], str], *, printed: bool = False
 ) -> str:
@@ -152,6 +165,9 @@ def render_class_report(
         "summary": _summary(run),
         "verdicts": verdict_line(run),
         "points_svg": class_svg.histogram(score_bins(run), "Distribution of points", "points", run.max_points),
+        "baseline": graded_baseline(run),
+        "pictures": _pictures(run, printed=printed),
+        "printed": printed,
         "speed": _speed_figures(run) if run.speed_measured else [],
         "rates_svg": class_svg.pass_rates(lines, "Thresholds") if lines else "",
         "mistakes": mistakes(run),
@@ -204,6 +220,10 @@ def _save_plots(run: Run, folder: Path) -> None:
         title = group.named(f"Speed-up over {graded_baseline(run)}")
         class_png.save_violins(rows, "speed-up of correct submissions", title, folder / f"speedup-{group.slug}.png")
     class_png.save_pass_rates(lines, folder / "thresholds.png")
+    table, _ = class_heat.speed_heat(run)
+    class_png.save_heat(table, f"Speed-up over {graded_baseline(run)}", folder / "class-by-case.png")
+    if every := ranks.ranks_of_run(run):
+        class_png.save_ranks(every, folder / "ranks.png")
 
 
 def write_class_report(

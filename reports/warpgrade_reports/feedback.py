@@ -24,7 +24,7 @@ import jinja2
 from markupsafe import Markup
 
 from warpgrade_reports import format as fmt
-from warpgrade_reports import svg
+from warpgrade_reports import ranks, svg
 from warpgrade_reports.inject import inject
 from warpgrade_reports.publishing import publish, refuse_strangers, sweep
 from warpgrade_reports.source import ReportInputError, parse_node, read_raw
@@ -160,6 +160,7 @@ def render_html(view: View) -> str:
         .render(
             **_context(view),
             style=Markup(_style()),  # noqa: S704 - our own file
+            ranks=Markup(ranks.draw(ranks.ranks_of_view(view))),  # noqa: S704 - ranks.py escapes every text
             figures=[Markup(svg.draw(chart, folds=True)) for chart in speed_charts(view)],  # noqa: S704 - svg.py escapes every text
         )
     )
