@@ -20,7 +20,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from warpgrade_reports import class_heat, class_svg, heat, ranks
+from warpgrade_reports import class_heat, class_svg, heat, ranks, roofline, roofline_svg
 from warpgrade_reports import format as fmt
 from warpgrade_reports.charts import graded_baseline
 from warpgrade_reports.class_stats import (
@@ -144,6 +144,7 @@ def _pictures(run: Run, *, printed: bool) -> dict[str, Any]:
         "heat": (heat.panels(table) if printed else heat.draw(table)) if several else "",
         "shades": heat.legend([*shades.legend(), (None, "not measured: " + ", ".join(class_heat.letters_of(run)))]),
         "ranks": ranks.draw(ranks.ranks_of_run(run)),
+        "rooflines": [roofline_svg.draw(each) for each in roofline.rooflines_of(run)],
     }
 
 
@@ -207,7 +208,8 @@ def save_pdf(page: str, path: Path) -> None:
 
 
 def _save_plots(run: Run, folder: Path) -> None:
-    from warpgrade_reports import class_png  # noqa: PLC0415 - matplotlib is slow to load and only this process wants it
+    # matplotlib is slow to load, and only this process wants it
+    from warpgrade_reports import class_png, roofline_png  # noqa: PLC0415
 
     folder.mkdir()
     class_png.save_points(score_bins(run), run.max_points, folder / "points.png")
@@ -222,6 +224,8 @@ def _save_plots(run: Run, folder: Path) -> None:
     class_png.save_pass_rates(lines, folder / "thresholds.png")
     table, _ = class_heat.speed_heat(run)
     class_png.save_heat(table, f"Speed-up over {graded_baseline(run)}", folder / "class-by-case.png")
+    for each in roofline.rooflines_of(run):
+        roofline_png.save_roofline(each, folder)
     if every := ranks.ranks_of_run(run):
         class_png.save_ranks(every, folder / "ranks.png")
 

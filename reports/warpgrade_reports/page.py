@@ -10,7 +10,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from warpgrade_reports import analysis, charts, counters, courses, profile, svg
+from warpgrade_reports import analysis, charts, counters, courses, profile, roofline, roofline_svg, svg
 from warpgrade_reports import format as fmt
 from warpgrade_reports.chart import Chart
 from warpgrade_reports.feedback import NOT_MADE, scrolling_tables
@@ -343,6 +343,8 @@ def _contents(run: Run, *, has_journey: bool) -> list[tuple[str, str]]:
     entries = [("class", "Class"), ("matrix", "Correctness")]
     if run.speed_measured:
         entries += [("speed", "Speed-up"), ("throughput", "Throughput"), ("floor", "Floor")]
+    if run.speed_measured and run.limits:
+        entries.append(("roofline", "Roofline"))
     if has_journey:
         entries.append(("journey", "Journey"))
     if run.on_emulator:
@@ -422,9 +424,15 @@ def _figures(run: Run, *, as_files: bool) -> dict[str, Any]:
     return {
         "speed": [drawn(chart) for chart in charts.speedup_charts(run)] if timed else [],
         "throughput": drawn(charts.throughput_chart(run)) if timed else "",
+        "rooflines": [Markup(_roofline(each, as_files=as_files)) for each in roofline.rooflines_of(run)],  # noqa: S704
         "floor": [drawn(chart) for chart in charts.floor_charts(run)] if timed else [],
         "counters": [drawn(chart) for chart in charts.counter_charts(run)] if run.on_emulator else [],
     }
+
+
+def _roofline(each: roofline.Roofline, *, as_files: bool) -> str:
+    """roofline_svg.py escapes every text; of a large class it has no dots, which stand in the file in plots/."""
+    return roofline_svg.draw(roofline.without_crowd(each) if as_files else each)
 
 
 def _counter_row(submission: Submission, run: Run, anchors: Mapping[str, str]) -> dict[str, Any]:

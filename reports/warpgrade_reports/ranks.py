@@ -22,6 +22,7 @@ _WIDTH, _HEIGHT = 330, 206
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 320, 8, 164
 _FAR = 3.0  # times the class's slowest or fastest: a line that far off is told in words
 _AIR = 1.1  # of the axis beyond the outermost time, as a factor
+_SAME = 6e-4  # as a share: what rounding may take
 _NARROW = 6.0  # an axis of a smaller factor may hold a single tick
 DASHES = ("6 3", "2 2.5", "9 3 2 3", "1 4")
 _INK, _QUIET, _GRID, _BLUE, _OWN = "#1b1d22", "#5b6270", "#d9dde3", "#0072b2", "#d55e00"
@@ -40,8 +41,8 @@ class Ranks:
 
     @property
     def place(self) -> int | None:
-        """The own place; equal times share one."""
-        return None if self.own is None else bisect_left(self.times, self.own * (1 - 1e-9)) + 1
+        """The own place; equal times share one. A view rounds the times to four digits."""
+        return None if self.own is None else bisect_left(self.times, self.own * (1 - _SAME)) + 1
 
     @property
     def near(self) -> list[tuple[int, str, float]]:

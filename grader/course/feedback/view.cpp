@@ -20,7 +20,8 @@ using nlohmann::json;
 namespace {
 
 constexpr std::size_t kMostLogBytes = 8000, kMostOutputBytes = 1200, kMostMismatches = 8,
-                      kMostDiagnostics = 5;
+                      kMostDiagnostics = 5,
+                      kLeastTimes = 5;  // of a class: fewer would tell whose they are
 
 // Copies the fields that are there; all others stay behind.
 json only(const json& object, std::initializer_list<const char*> keys) {
@@ -84,6 +85,7 @@ class Viewer {
     for (const json& record : parts.records) {
       records_[{record.at("submission").at("id"), record.at("case").at("id")}] = &record;
     }
+    if (policy.visibility.speed && policy.visibility.leaderboard) gather_times();
     if (!parts.class_list.is_object()) return;
     for (const json& student : list(parts.class_list, "students")) {
       people_[student.at("id")] = &student;
@@ -153,6 +155,7 @@ class Viewer {
     if (refusal != refusals_.end()) view["refusal"] = refusal->second;
     view["compile"] = compilation(id);
     add_cases(scored, view);
+    add_class_times(view);
     return view;
   }
 
@@ -196,6 +199,45 @@ class Viewer {
     return view;
   }
 
+  // The class's times of each case, without names, and its graded baseline's.
+  void gather_times() {
+    std::map<std::string, std::vector<double>> bases;
+    for (const json& scored : list(parts_.scores, "submissions")) {
+      if (scored.value("role", "student") != "student" || !scored.value("counts", true)) continue;
+      for (const json& line : list(scored, "cases")) {
+        const json time = median_us(scored.at("id"), line);
+        if (line.at("verdict") != verdicts::kAccepted || !time.is_number()) continue;
+        class_times_[line.at("id")].push_back(four_digits(time));
+        const json ratio = part(line, "ratio").value("median", json());
+        if (ratio.is_number()) bases[line.at("id")].push_back(time.get<double>() * ratio.get<double>());
+      }
+    }
+    for (auto& [id, times] : class_times_) std::ranges::sort(times);
+    for (auto& [id, times] : bases) {
+      std::ranges::sort(times);
+      class_baselines_us_[id] = four_digits(times[times.size() / 2]);
+    }
+  }
+
+  // Of the cases that the view names: a numbered one stays without its class.
+  void add_class_times(json& view) const {
+    for (const json& line : view.at("cases")) {
+      const std::string id = line.at("id");
+      const auto found = class_times_.find(id);
+      if (found == class_times_.end() || found->second.size() < kLeastTimes) continue;
+      view["class_times"][id] = found->second;
+      const auto base = class_baselines_us_.find(id);
+      if (base != class_baselines_us_.end()) view["class_baselines_us"][id] = base->second;
+    }
+  }
+
+  static double four_digits(double value) { return std::stod(fmt::format("{:.4g}", value)); }
+
+  json median_us(const std::string& submission, const json& line) const {
+    const auto found = records_.find({submission, line.at("id").get<std::string>()});
+    return found == records_.end() ? json() : part(*found->second, "timing").value("median_us", json());
+  }
+
   // The time of the hand-in on the course's clocks.
   void add_times(json& submission) const {
     const auto at = parse_time(submission.value("submitted_at", ""));
@@ -213,14 +255,15 @@ class Viewer {
         continue;
       }
       if (line.value("left_out", false) || line.value("dropped", false)) {
-        if (policy_.visibility.hidden_verdicts) cases.push_back(hidden_case(line, hidden + 1));
+        if (policy_.visibility.hidden_verdicts)
+          cases.push_back(hidden_case(scored.at("id"), line, hidden + 1));
         continue;
       }
       ++hidden;
       hidden_correct += line.at("verdict") == verdicts::kAccepted ? 1 : 0;
       hidden_points += line.value("points", 0.0);
       hidden_possible += line.value("max_points", 0.0);
-      if (policy_.visibility.hidden_verdicts) cases.push_back(hidden_case(line, hidden));
+      if (policy_.visibility.hidden_verdicts) cases.push_back(hidden_case(scored.at("id"), line, hidden));
     }
     view["cases"] = std::move(cases);
     view["hidden"] = {{"cases", hidden},
@@ -241,9 +284,12 @@ class Viewer {
     return view;
   }
 
-  json hidden_case(const json& line, int number) const {
+  json hidden_case(const std::string& submission, const json& line, int number) const {
     json view = score_line(line, policy_.visibility.hidden_names);
-    if (!policy_.visibility.hidden_names) view["id"] = fmt::format("hidden {}", number);
+    if (!policy_.visibility.hidden_names)
+      view["id"] = fmt::format("hidden {}", number);
+    else
+      add_time(submission, line, view);
     view["open"] = false;
     return view;
   }
@@ -266,11 +312,13 @@ class Viewer {
                  {"kind", "file", "line", "kernel", "block", "thread", "message", "advice", "count"});
     view["findings"] =
         first_of(part(record, "counters"), "findings", 3, {"disease", "kernel", "message", "advice"});
-    if (policy_.visibility.speed) {
-      const json time = only(part(record, "timing"), {"median_us"});
-      if (!time.empty()) view["time_us"] = time.at("median_us");
-    }
+    add_time(submission, line, view);
     return view;
+  }
+
+  void add_time(const std::string& submission, const json& line, json& view) const {
+    if (!policy_.visibility.speed) return;
+    if (json time = median_us(submission, line); !time.is_null()) view["time_us"] = std::move(time);
   }
 
   const Policy& policy_;
@@ -280,8 +328,10 @@ class Viewer {
   std::map<std::string, const json*> notes_;  // by submission
   std::map<std::pair<std::string, std::string>, const json*> records_;
   std::map<std::string, const json*> people_;
-  std::map<std::string, json> refusals_;           // by submission
-  std::map<std::string, json> outlived_refusals_;  // by student, a list
+  std::map<std::string, std::vector<double>> class_times_;  // by case, sorted; of named cases
+  std::map<std::string, double> class_baselines_us_;        // by case
+  std::map<std::string, json> refusals_;                    // by submission
+  std::map<std::string, json> outlived_refusals_;           // by student, a list
 };
 
 // Of a submission of this run: points and lateness as the gradebook has them.
