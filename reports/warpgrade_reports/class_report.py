@@ -20,7 +20,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from warpgrade_reports import class_heat, class_svg, heat, ranks, roofline, roofline_svg
+from warpgrade_reports import class_heat, class_svg, heat, ranks, roofline, roofline_svg, svg
 from warpgrade_reports import format as fmt
 from warpgrade_reports.charts import graded_baseline
 from warpgrade_reports.class_stats import (
@@ -36,6 +36,7 @@ from warpgrade_reports.class_stats import (
 )
 from warpgrade_reports.feedback import environment, plain, scrolling_tables
 from warpgrade_reports.grouping import groups_of
+from warpgrade_reports.learnt import estimate_charts
 from warpgrade_reports.model import Run
 from warpgrade_reports.people import Person, link_of, needs_of, read_people, text_of
 from warpgrade_reports.publishing import publish, refuse_strangers, sweep
@@ -169,6 +170,7 @@ def render_class_report(
         "baseline": graded_baseline(run),
         "pictures": _pictures(run, printed=printed),
         "printed": printed,
+        "estimates": [svg.draw(chart) for chart in estimate_charts(run)],
         "speed": _speed_figures(run) if run.speed_measured else [],
         "rates_svg": class_svg.pass_rates(lines, "Thresholds") if lines else "",
         "mistakes": mistakes(run),

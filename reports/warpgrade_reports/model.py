@@ -204,6 +204,7 @@ class CaseResult:
     floor: Floor | None = None
     throughput_nnz_per_s: float | None = None
     counters: Mapping[str, Any] | None = None
+    estimated: Interval | None = None  # speed-up over naive, of the estimate
     estimate: str = ""  # of the time on a GPU, in the judge's sentences; never a measurement
     diagnostics: tuple[Diagnostic, ...] = ()
     device: Mapping[str, Any] = field(default_factory=dict)

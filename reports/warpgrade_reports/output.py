@@ -10,6 +10,7 @@ from pathlib import Path
 from warpgrade_reports import charts, png
 from warpgrade_reports.analysis import ranking
 from warpgrade_reports.journey import Journey, journey_of, markdown
+from warpgrade_reports.learnt import estimate_charts
 from warpgrade_reports.model import Run
 from warpgrade_reports.page import Pages
 from warpgrade_reports.publishing import publish, refuse_strangers
@@ -68,6 +69,8 @@ def _plots(folder: Path, run: Run, journey: Journey | None) -> Iterator[Callable
     for part in range(png.parts_of_matrix(order)):
         yield partial(png.save_matrix, run, order, folder, part)
     for chart in charts.of_run(run):
+        yield partial(png.save_chart, chart, folder)
+    for chart in estimate_charts(run):
         yield partial(png.save_chart, chart, folder)
     for each in rooflines_of(run):
         yield partial(save_roofline, each, folder)

@@ -18,6 +18,7 @@ from warpgrade_reports.grouping import Group, groups_of
 from warpgrade_reports.inject import inject
 from warpgrade_reports.journey import journey_of
 from warpgrade_reports.journey_view import draw_journey
+from warpgrade_reports.learnt import estimate_charts, learnt_of
 from warpgrade_reports.model import CaseResult, CaseSpec, Diagnostic, Run, Submission
 from warpgrade_reports.overrides import points_remark
 from warpgrade_reports.source import finite
@@ -191,7 +192,7 @@ def _render_index(
     launches: Run | None,
     parts: Sequence[ClassPart],
 ) -> str:
-    journey = journey_of(run, launches)
+    journey, learnt = journey_of(run, launches), learnt_of(run)
     ranked = [] if parts else analysis.ranking(run.students)
     shown = [*(r.submission for r in ranked), *run.staff]
     text = environment.get_template("page.html.j2").render(
@@ -200,7 +201,11 @@ def _render_index(
         facts=list(_facts(run)),
         notices=list(_notices(run)),
         tiles=_tiles(run),
-        contents=_contents(run, has_journey=journey is not None),
+        contents=[
+            *([("learnt", "What was learnt")] if learnt else []),
+            *_contents(run, has_journey=journey is not None),
+        ],
+        learnt=learnt,
         class_parts=parts,
         names=[(s.title, f"submissions/{anchors[s.id]}.html") for part in parts for s in part.submissions],
         names_script=_asset("names.js"),
@@ -426,6 +431,7 @@ def _figures(run: Run, *, as_files: bool) -> dict[str, Any]:
         "throughput": drawn(charts.throughput_chart(run)) if timed else "",
         "rooflines": [Markup(_roofline(each, as_files=as_files)) for each in roofline.rooflines_of(run)],  # noqa: S704
         "floor": [drawn(chart) for chart in charts.floor_charts(run)] if timed else [],
+        "estimates": [drawn(chart) for chart in estimate_charts(run)] if run.on_emulator else [],
         "counters": [drawn(chart) for chart in charts.counter_charts(run)] if run.on_emulator else [],
     }
 

@@ -325,6 +325,7 @@ def _case_result(spec: CaseSpec, score: CaseScore, record: Node, device: Mapping
         floor=_floor(record.optional_child("floor")),
         throughput_nnz_per_s=_throughput(record),
         counters=counters.value if counters else None,
+        estimated=_interval(estimate.optional_child("over_naive"), "ratio") if estimate else None,
         estimate=estimate.optional_text("text") if estimate else "",
         diagnostics=tuple(_diagnostic(n) for n in record.children("diagnostics")),
         device=device,
