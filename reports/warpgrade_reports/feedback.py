@@ -143,7 +143,8 @@ def scrolling_tables(page: str) -> str:
     return page.replace("</table>", "</table></div>")
 
 
-def _asset(name: str) -> Markup:
+def asset(name: str) -> Markup:
+    """A style sheet or a script of the templates, as it stands in a page."""
     return Markup((_TEMPLATES / name).read_text(encoding="utf-8"))  # noqa: S704 - our own file
 
 
@@ -222,7 +223,7 @@ def write_feedback(views: Sequence[View], output: Path, *, keep: bool = False) -
                     publish(staged / view["file"], output / view["file"], Path(scratch) / "before")
                 return troubles
             page = environment(html=True).get_template("feedback_index.html.j2")
-            index = page.render(views=views, style=Markup(_style()), script=_asset("sort.js"))  # noqa: S704 - our own file
+            index = page.render(views=views, style=Markup(_style()), script=asset("sort.js"))  # noqa: S704 - our own file
             index = scrolling_tables(index)
             (staged / "index.html").write_text(index, encoding="utf-8", errors="replace", newline="\n")
             publish(staged, output, Path(scratch) / "before")
