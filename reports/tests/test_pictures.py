@@ -1,18 +1,22 @@
 """Pictures of a class: shaded tables and ranked times hold the records' figures, and nothing where nothing is known."""
 
+import copy
 import itertools
+import json
 import re
 
 import pytest
 from conftest import Page
-from synthetic_class import SyntheticClass
+from synthetic_class import ROOT, SyntheticClass
 from test_feedback import case, view_of
 from warpgrade_reports import class_heat, heat, ranks
 from warpgrade_reports import format as fmt
 from warpgrade_reports.analysis import mean_speedup, speedup
 from warpgrade_reports.class_report import main
 from warpgrade_reports.feedback import render_html
+from warpgrade_reports.journey import climbers
 from warpgrade_reports.reading import read_run
+from warpgrade_reports.source import ReportInputError
 from warpgrade_reports.verdicts import style_of
 
 
@@ -65,7 +69,8 @@ def test_one_far_ratio_does_not_take_the_shades_of_all_others():
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(0.0812, "0.08"), (0.0962, "0.1"), (1.26, "1.3"), (9.96, "10"), (812.4, "812"), (4321.0, "4k")]
+    ("value", "text"),
+    [(0.0041, ".004"), (0.0812, "0.08"), (0.0962, "0.1"), (1.26, "1.3"), (9.96, "10"), (812.4, "812"), (4321.0, "4k")],
 )
 def test_a_brief_number_fits_into_a_narrow_cell(value, text):
     assert fmt.brief(value) == text
@@ -137,3 +142,60 @@ def test_the_class_page_begins_with_the_points_and_has_the_pictures_as_files(cla
     for name in ("class-by-case", "ranks"):
         assert (report / f"plots/{name}.png").read_bytes().startswith(b"\x89PNG")
         assert "<svg" in (report / f"plots/{name}.svg").read_text(encoding="utf-8")
+
+
+def published_class(tmp_path, factors):
+    """A class of which each student is the published naive GCN of an H100, so many times as fast."""
+    source = ROOT / "reports/published/h100/gcn"
+    scores = json.loads((source / "scores.json").read_text(encoding="utf-8"))
+    described = json.loads((source / "run.json").read_text(encoding="utf-8"))
+    lines = [json.loads(line) for line in (source / "records.jsonl").read_text(encoding="utf-8").splitlines()]
+    naive = next(s for s in scores["submissions"] if s["id"] == "naive")
+    made = [{"id": f"s{i}", "title": f"Student {i}", "role": "student"} for i in range(len(factors))]
+    records, scored = [], []
+    for who, factor in zip(made, factors, strict=True):
+        mine = copy.deepcopy(naive) | who
+        for line in mine["cases"]:
+            if "ratio" in line:
+                line["ratio"] = {"median": line["ratio"]["median"] * factor}
+        scored.append(mine)
+        for record in copy.deepcopy([r for r in lines if r["submission"]["id"] == "naive"]):
+            record["submission"] = who
+            record.pop("checksum", None)
+            records.append(json.dumps(record) + "\n")
+    folder = tmp_path / "class"
+    folder.mkdir()
+    (folder / "run.json").write_text(json.dumps(described | {"submissions": made}), encoding="utf-8")
+    (folder / "scores.json").write_text(json.dumps(scores | {"submissions": scored}), encoding="utf-8")
+    (folder / "records.jsonl").write_text("".join(records), encoding="utf-8")
+    return read_run(folder), read_run(source)
+
+
+def test_a_student_counts_at_the_fastest_step_that_it_reaches(tmp_path):
+    run, kept = published_class(tmp_path, [0.5, 1.0001, 1.2, 1000.0])
+    table = class_heat.ladder_heat(run, kept)
+    titles = [above for above, _ in table.heads]
+    assert titles[0] == "slower than all" and titles[1] == "from naive" and titles[-2] == "from optimized"
+    for case_id, cells in table.rows:
+        texts = [cell.text for cell in cells]
+        counted = [int(text) for text in texts if text != "·"]
+        assert sum(counted) == 4, "everyone stands somewhere, once"
+        assert texts[0] == "1", "half as fast as naive is slower than all"
+        assert texts[-1] == "0"
+        ratios = [s.by_case[case_id].ratios["cublas_cusparse"].median for s in climbers(kept)]
+        last = max(range(len(ratios)), key=ratios.__getitem__)
+        assert int(texts[1 + last]) >= 1, "a thousand times as fast as naive is beyond the fastest step"
+        for i, ratio in enumerate(ratios):
+            assert (texts[1 + i] == "·") == (i > 0 and ratio <= max(ratios[:i])), "a step that gains nothing has a dot"
+
+
+def test_a_ladder_of_another_gpu_or_lab_is_refused(tmp_path):
+    run, _ = published_class(tmp_path, [1.0])
+    for other in ("h200/gcn", "h100/scan"):
+        with pytest.raises(ReportInputError, match="expected a ladder of lab gcn on NVIDIA H100"):
+            class_heat.ladder_heat(run, read_run(ROOT / "reports/published" / other))
+
+
+def test_a_class_without_a_ladder_has_no_such_table(tmp_path):
+    run, _ = published_class(tmp_path, [1.0, 2.0])
+    assert class_heat.ladder_heat(run, None) is None

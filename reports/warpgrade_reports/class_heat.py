@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from warpgrade_reports import format as fmt
 from warpgrade_reports import heat
 from warpgrade_reports.analysis import mean_speedup, speedup
 from warpgrade_reports.heat import Cell, Heat
+from warpgrade_reports.journey import climbers
 from warpgrade_reports.model import CaseResult, CaseSpec, Run
+from warpgrade_reports.source import ReportInputError
 from warpgrade_reports.verdicts import style_of
 
+_WIDE = 1000  # from here on a width does not fit across a cell
 MOST_ROWS = 400  # students in a page; a larger class is told by its other pictures
 
 
@@ -31,8 +34,14 @@ def speed_heat(run: Run) -> tuple[Heat, heat.Shades]:
 
 
 def heads_of(run: Run, specs: Sequence[CaseSpec]) -> list[tuple[str, str]]:
-    """A case's head: its dataset over its width, or its name alone where that does not tell cases apart."""
-    found = [(spec.dataset, f"{spec.k}" if run.width else "") for spec in specs]
+    """A case's head: its dataset over its width, in one line where it is long, or what tells cases apart."""
+    several = bool(run.width) and len({spec.k for spec in specs}) > 1
+    if not several:
+        found = [(spec.dataset, "") for spec in specs]
+    elif max(spec.k for spec in specs) < _WIDE:
+        found = [(spec.dataset, f"{spec.k}") for spec in specs]
+    else:
+        found = [(f"{spec.dataset} {spec.k:,}", "") for spec in specs]
     return found if len(set(found)) == len(found) else [(spec.id, "") for spec in specs]
 
 
@@ -44,7 +53,74 @@ def _speed_cell(result: CaseResult, shades: heat.Shades) -> Cell:
     return Cell(fmt.brief(ratio.median), shades.of(ratio.median), strong=reached)
 
 
-def letters_of(run: Run) -> list[str]:
-    """What the letters of grey cells mean."""
+def grey_of(run: Run) -> str:
+    """What a grey cell means, with the letters of this class."""
     verdicts = {r.verdict for s in run.students for spec in run.speed_cases if not (r := s.by_case[spec.id]).accepted}
-    return [f"{style.letter} {style.label}" for style in sorted(map(style_of, verdicts), key=lambda s: s.letter)]
+    letters = [f"{style.letter} {style.label}" for style in sorted(map(style_of, verdicts), key=lambda s: s.letter)]
+    return f"not measured: {', '.join(letters)}" if letters else "not measured"
+
+
+def ladder_heat(run: Run, kept: Run | None) -> Heat | None:
+    """How many students lie between each step of the ladder and the next faster one, a row a case.
+
+    The ladder is the run's own, or that of `kept`, a run of the same lab on the same model of GPU. Both are compared by
+    their speed-up over the graded baseline. None where a ladder was not measured.
+    """
+    if kept:
+        _refuse_another(run, kept)
+    steps = climbers(kept or run)
+    if not steps or not run.speed_measured:
+        return None
+    rows = []
+    for spec in run.speed_cases:
+        baseline = next((s.by_case[spec.id].score.baseline for s in run.students), "")
+        found = [_over(step.by_case.get(spec.id), baseline) for step in steps]
+        if any(found):
+            students = [ratio.median for s in run.students if (ratio := speedup(s.by_case[spec.id]))]
+            rows.append((spec.id, tuple(_places(found, students, len(run.students)))))
+    heads = (("slower than all", ""), *((f"from {step.title}", "") for step in steps), ("not measured", ""))
+    return Heat("case", heads, tuple(rows)) if rows else None
+
+
+def _refuse_another(run: Run, kept: Run) -> None:
+    ours, theirs = ((each.lab, str(each.device.get("name", "an unknown device"))) for each in (run, kept))
+    if ours != theirs:
+        raise ReportInputError(
+            kept.id,
+            f"expected a ladder of lab {ours[0]} on {ours[1]}, got lab {theirs[0]} on {theirs[1]}",
+            "name a run of the staff's solutions (--with-reference) on the class's model of GPU",
+        )
+
+
+def _over(result: CaseResult | None, baseline: str) -> float | None:
+    """A step's speed-up over the baseline that the class is graded by."""
+    if result is None or not result.accepted:
+        return None
+    if baseline in result.ratios:
+        return result.ratios[baseline].median
+    return 1.0 if result.timing and baseline == "naive" else None
+
+
+def _places(steps: Sequence[float | None], students: Sequence[float], everyone: int) -> Iterator[Cell]:
+    """Each student counts at the fastest step that it reaches; a step that is no faster than one before has a dot."""
+    best, rising = 0.0, []
+    for step in steps:
+        rising.append(step if step is not None and step > best else None)
+        best = max(best, step or 0.0)
+    bounds = [step for step in rising if step is not None]
+    counts = [0] * (len(bounds) + 1)
+    for ratio in students:
+        counts[sum(ratio >= bound for bound in bounds)] += 1
+    yield _count_cell(counts[0], everyone)
+    place = 0
+    for step in rising:
+        if step is None:
+            yield Cell("·")
+            continue
+        place += 1
+        yield _count_cell(counts[place], everyone)
+    yield Cell(str(everyone - len(students)))
+
+
+def _count_cell(count: int, everyone: int) -> Cell:
+    return Cell(str(count), heat.share_shade(count / everyone))

@@ -136,6 +136,11 @@ def ladder(run: Run) -> list[Submission]:
     return [*filter(None, [ends.get("naive")]), *steps, *filter(None, [ends.get("optimized")])]
 
 
+def climbers(run: Run) -> list[Submission]:
+    """The ladder with its ends, or the ends alone of a run without steps."""
+    return ladder(run) or [s for name in ("naive", "optimized") for s in run.staff if s.id == name]
+
+
 def journey_of(run: Run, launches: Run | None = None) -> Journey | None:
     """The run's journey, or None when it has no steps or nothing was measured along them.
 

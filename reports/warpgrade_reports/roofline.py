@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from warpgrade_reports import format as fmt
 from warpgrade_reports.chart import Scale, log_range, median
 from warpgrade_reports.grouping import Group, groups_of
-from warpgrade_reports.journey import ladder
+from warpgrade_reports.journey import climbers
 from warpgrade_reports.model import CaseResult, Limit, Limits, Run
 
 MEMORY = frozenset({"DRAM", "L2", "launch"})
@@ -126,7 +126,7 @@ def _roofline(run: Run, limits: Limits, group: Group) -> Roofline | None:
         return None
     counts = all(limit.operations > 0 and limit.bytes > 0 for limit in known.values())
     counts = counts and any(limit.bound_by not in MEMORY for limit in known.values())
-    climbers = ladder(run) or [s for s in run.staff if s.id in {"naive", "optimized"}]
+    steps = climbers(run)
     columns = []
     for spec, label in zip(group.specs, group.labels, strict=True):
         limit = known.get(spec.id)
@@ -142,7 +142,7 @@ def _roofline(run: Run, limits: Limits, group: Group) -> Roofline | None:
                 limit.bound_by,
                 limit.us,
                 tuple(value for value in crowd if value is not None),
-                tuple(_rate(s.by_case[spec.id], work) for s in climbers),
+                tuple(_rate(s.by_case[spec.id], work) for s in steps),
             )
         )
     if not columns:
@@ -151,7 +151,7 @@ def _roofline(run: Run, limits: Limits, group: Group) -> Roofline | None:
     units = list(dict.fromkeys(limit.unit for limit in known.values() if limit.unit))
     wide = (columns[0].x / _ROOM, columns[-1].x * _ROOM)
     roofs = _computing(limits, units, wide, columns) if counts else _moving(limits, wide)
-    names = tuple(s.title for s in climbers)
+    names = tuple(s.title for s in steps)
     title = group.named("Roofline")
     note = f"Rates {limits.source}: {_rates(limits, units if counts else [])}." if limits.source else ""
     return Roofline(f"roofline-{group.slug}", title, counts, tuple(roofs), tuple(columns), names, note)
