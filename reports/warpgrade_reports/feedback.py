@@ -23,8 +23,8 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from warpgrade_reports import attempts, heat, ranks, svg
 from warpgrade_reports import format as fmt
-from warpgrade_reports import ranks, svg
 from warpgrade_reports.inject import inject
 from warpgrade_reports.publishing import publish, refuse_strangers, sweep
 from warpgrade_reports.source import ReportInputError, parse_node, read_raw
@@ -153,6 +153,16 @@ def _style() -> str:
     return (_TEMPLATES / "style.css").read_text(encoding="utf-8")
 
 
+def _attempts(view: View) -> Markup:
+    """The student's own attempts as a table of gains; nothing of a single one."""
+    found = attempts.own_heat(view)
+    if found is None:
+        return Markup()
+    table, shades = found
+    legend = heat.legend([*shades.legend(), (None, "not measured")])
+    return Markup(legend + heat.draw(table))  # noqa: S704 - heat.py escapes every text
+
+
 def render_html(view: View) -> str:
     """The student's page."""
     return scrolling_tables(
@@ -161,6 +171,7 @@ def render_html(view: View) -> str:
         .render(
             **_context(view),
             style=Markup(_style()),  # noqa: S704 - our own file
+            attempts=_attempts(view),
             ranks=Markup(ranks.draw(ranks.ranks_of_view(view))),  # noqa: S704 - ranks.py escapes every text
             figures=[Markup(svg.draw(chart, folds=True)) for chart in speed_charts(view)],  # noqa: S704 - svg.py escapes every text
         )

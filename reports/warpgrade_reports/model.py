@@ -265,6 +265,9 @@ class Submission:
     counts: bool = True  # false: an attempt that another one of the same student beats
     set_points: tuple[SetPoints, ...] = ()  # of its students
     computed_points: float | None = None  # where a person set `points`
+    student: str = ""  # whose attempts belong together
+    attempt: int | None = None
+    submitted_at: str = ""
 
     @property
     def is_student(self) -> bool:

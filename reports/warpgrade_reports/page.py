@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from warpgrade_reports import analysis, charts, counters, courses, profile, roofline, roofline_svg, svg
 from warpgrade_reports import format as fmt
+from warpgrade_reports.attempts import attempts_journey
 from warpgrade_reports.chart import Chart
 from warpgrade_reports.feedback import NOT_MADE, scrolling_tables
 from warpgrade_reports.grouping import Group, groups_of
@@ -470,6 +471,7 @@ def _view(submission: Submission, run: Run, anchor: str, wholes: Sequence[float 
         "failures": analysis.failures(submission),
         "never_ran": all(case.verdict in _NEVER_RAN and case.repetitions is None for case in submission.cases),
         "findings": _findings(submission),
+        "attempts": Markup(draw_journey(journey)) if (journey := attempts_journey(submission, run)) else "",  # noqa: S704
         "figures": [Markup(svg.draw(chart)) for chart in drawn],  # noqa: S704 - svg.py escapes every text
         "counted": [
             {"case": case, "work": counters.work_over_naive(case, naive), **_bars(case, wholes)}

@@ -262,6 +262,9 @@ def _submission(folder: Path, node: Node, scored: Node, records: _Records) -> Su
         cases=results,
         idea=node.optional_text("idea"),
         counts=scored.flag("counts") is not False,
+        student=node.optional_text("student"),
+        attempt=node.integer("attempt"),
+        submitted_at=node.optional_text("submitted_at"),
     )
 
 

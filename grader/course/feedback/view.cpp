@@ -75,6 +75,13 @@ std::string tail(const std::string& text, std::size_t most) {
   return "...\n" + text.substr(from);
 }
 
+std::vector<std::string> members_of(const json& scored) {
+  std::vector<std::string> members;
+  for (const json& member : scored.value("members", json::array())) members.push_back(member);
+  if (members.empty()) members.push_back(scored.value("student", scored.at("id").get<std::string>()));
+  return members;
+}
+
 class Viewer {
  public:
   Viewer(const Policy& policy, const RunParts& parts)
@@ -86,6 +93,9 @@ class Viewer {
       records_[{record.at("submission").at("id"), record.at("case").at("id")}] = &record;
     }
     if (policy.visibility.speed && policy.visibility.leaderboard) gather_times();
+    for (const json& scored : list(parts.scores, "submissions"))
+      if (scored.value("role", "student") == "student")
+        for (const std::string& student : members_of(scored)) attempts_[student].push_back(&scored);
     if (!parts.class_list.is_object()) return;
     for (const json& student : list(parts.class_list, "students")) {
       people_[student.at("id")] = &student;
@@ -180,6 +190,24 @@ class Viewer {
     return found == outlived_refusals_.end() ? json() : found->second;
   }
 
+  // The student's own attempts in this run in their order, with the times of the cases that the view names;
+  // none of a single one.
+  json attempts(const std::string& student, const json& view) const {
+    json told = json::array();
+    const auto found = attempts_.find(student);
+    if (found == attempts_.end() || found->second.size() < 2) return told;
+    std::set<std::string> named;
+    for (const json& line : view.at("cases")) named.insert(line.at("id"));
+    for (const json* scored : found->second) {
+      json attempt = only(*scored, {"attempt", "submitted_at", "points", "correct_cases", "total_cases"});
+      add_times(attempt);
+      if (policy_.visibility.speed) attempt["times_us"] = own_times(*scored, named);
+      told.push_back(std::move(attempt));
+    }
+    std::ranges::stable_sort(told, {}, [](const json& attempt) { return attempt.value("attempt", 0); });
+    return told;
+  }
+
   const std::map<std::string, const json*>& people() const { return people_; }
 
  private:
@@ -229,6 +257,15 @@ class Viewer {
       const auto base = class_baselines_us_.find(id);
       if (base != class_baselines_us_.end()) view["class_baselines_us"][id] = base->second;
     }
+  }
+
+  json own_times(const json& scored, const std::set<std::string>& named) const {
+    json times = json::object();
+    for (const json& line : list(scored, "cases")) {
+      if (line.at("verdict") != verdicts::kAccepted || !named.contains(line.at("id"))) continue;
+      if (const json time = median_us(scored.at("id"), line); time.is_number()) times[line.at("id")] = time;
+    }
+    return times;
   }
 
   static double four_digits(double value) { return std::stod(fmt::format("{:.4g}", value)); }
@@ -328,10 +365,11 @@ class Viewer {
   std::map<std::string, const json*> notes_;  // by submission
   std::map<std::pair<std::string, std::string>, const json*> records_;
   std::map<std::string, const json*> people_;
-  std::map<std::string, std::vector<double>> class_times_;  // by case, sorted; of named cases
-  std::map<std::string, double> class_baselines_us_;        // by case
-  std::map<std::string, json> refusals_;                    // by submission
-  std::map<std::string, json> outlived_refusals_;           // by student, a list
+  std::map<std::string, std::vector<double>> class_times_;    // by case, sorted; of named cases
+  std::map<std::string, std::vector<const json*>> attempts_;  // by student
+  std::map<std::string, double> class_baselines_us_;          // by case
+  std::map<std::string, json> refusals_;                      // by submission
+  std::map<std::string, json> outlived_refusals_;             // by student, a list
 };
 
 // Of a submission of this run: points and lateness as the gradebook has them.
@@ -358,13 +396,6 @@ void make_plain_but_ids(json& view) {
     if (view.contains(part) && view[part].contains("id")) ids[part] = view[part]["id"];
   make_plain(view);
   for (const auto& [part, id] : ids.items()) view[part]["id"] = id;
-}
-
-std::vector<std::string> members_of(const json& scored) {
-  std::vector<std::string> members;
-  for (const json& member : scored.value("members", json::array())) members.push_back(member);
-  if (members.empty()) members.push_back(scored.value("student", scored.at("id").get<std::string>()));
-  return members;
 }
 
 }  // namespace
@@ -397,6 +428,8 @@ std::vector<json> feedback_views(const Policy& policy, const RunParts& parts,
       view["person"] = viewer.person(member, scored.value("title", ""));
       if (json refused = viewer.refused_attempts(member); !refused.empty())
         view["refused_attempts"] = std::move(refused);
+      if (json attempts = viewer.attempts(member, view); !attempts.empty())
+        view["attempts"] = std::move(attempts);
       apply_final(policy, finals, view);
       const auto [stands, fresh] = place.emplace(member, views.size());
       if (fresh)
