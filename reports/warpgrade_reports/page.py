@@ -10,16 +10,23 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from warpgrade_reports import analysis, charts, counters, courses, profile, roofline, roofline_svg, svg
+from warpgrade_reports import (
+    analysis,
+    charts,
+    counters,
+    courses,
+    profile,
+    svg,
+)
 from warpgrade_reports import format as fmt
 from warpgrade_reports.attempts import attempts_journey
-from warpgrade_reports.chart import Chart
 from warpgrade_reports.feedback import NOT_MADE, scrolling_tables
+from warpgrade_reports.figures import figures_of, points_figure
 from warpgrade_reports.grouping import Group, groups_of
 from warpgrade_reports.inject import inject
 from warpgrade_reports.journey import journey_of
 from warpgrade_reports.journey_view import draw_journey
-from warpgrade_reports.learnt import estimate_charts, learnt_of
+from warpgrade_reports.learnt import learnt_of
 from warpgrade_reports.model import CaseResult, CaseSpec, Diagnostic, Run, Submission
 from warpgrade_reports.overrides import points_remark
 from warpgrade_reports.source import finite
@@ -213,10 +220,11 @@ def _render_index(
         class_rows=[_row(r.submission, run, anchors, r.rank) for r in ranked],
         staff_rows=[_row(s, run, anchors) for s in run.staff],
         class_note=_class_note(run),
+        points=points_figure(run),
         legend=_legend(run.submissions),
         matrix=_matrix(run, shown, anchors),
         courses=Markup(courses.html_table(courses.lines_of(run))),  # noqa: S704 - courses.py escapes every text
-        figures=_figures(run, as_files=bool(parts)),
+        figures=figures_of(run, as_files=bool(parts)),
         counter_rows=[_counter_row(s, run, anchors) for s in (run.staff if parts else (*run.students, *run.staff))]
         if run.on_emulator
         else [],
@@ -415,31 +423,6 @@ def _matrix(run: Run, submissions: Iterable[Submission], anchors: Mapping[str, s
         "upright": max((spec.k for spec in run.cases), default=0) < _WIDE_K,
         "rows": rows,
     }
-
-
-def _figures(run: Run, *, as_files: bool) -> dict[str, Any]:
-    """The charts, drawn in the page; a mark for each of thousands of students is left to the files in plots/."""
-
-    def drawn(chart: Chart) -> Markup:
-        if as_files and not chart.empty:
-            picture = '<figure class="chart"><img src="plots/{}.png" alt="{}" loading="lazy" width="100%"></figure>'
-            return Markup(picture).format(chart.slug, chart.title)  # noqa: S704 - format() escapes both
-        return Markup(svg.draw(chart))  # noqa: S704 - svg.py escapes every text
-
-    timed = run.speed_measured
-    return {
-        "speed": [drawn(chart) for chart in charts.speedup_charts(run)] if timed else [],
-        "throughput": drawn(charts.throughput_chart(run)) if timed else "",
-        "rooflines": [Markup(_roofline(each, as_files=as_files)) for each in roofline.rooflines_of(run)],  # noqa: S704
-        "floor": [drawn(chart) for chart in charts.floor_charts(run)] if timed else [],
-        "estimates": [drawn(chart) for chart in estimate_charts(run)] if run.on_emulator else [],
-        "counters": [drawn(chart) for chart in charts.counter_charts(run)] if run.on_emulator else [],
-    }
-
-
-def _roofline(each: roofline.Roofline, *, as_files: bool) -> str:
-    """roofline_svg.py escapes every text; of a large class it has no dots, which stand in the file in plots/."""
-    return roofline_svg.draw(roofline.without_crowd(each) if as_files else each)
 
 
 def _counter_row(submission: Submission, run: Run, anchors: Mapping[str, str]) -> dict[str, Any]:

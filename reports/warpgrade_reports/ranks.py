@@ -18,8 +18,8 @@ from warpgrade_reports.chart import Scale, log_range, median
 from warpgrade_reports.model import CaseSpec, Run
 
 LEAST = 3  # times; fewer are no ranking
-_WIDTH, _HEIGHT = 330, 206
-_LEFT, _RIGHT, _TOP, _BOTTOM = 58, 320, 8, 164
+_WIDTH, _HEIGHT = 320, 206
+_LEFT, _RIGHT, _TOP, _BOTTOM = 58, 312, 8, 164
 _FAR = 3.0  # times the class's slowest or fastest: a line that far off is told in words
 _AIR = 1.1  # of the axis beyond the outermost time, as a factor
 _SAME = 6e-4  # as a share: what rounding may take
