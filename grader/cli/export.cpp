@@ -40,7 +40,7 @@ struct ExportOptions {
   fs::path run;
   fs::path output;  // default: RUN/export
   std::vector<std::string> formats;
-  std::optional<fs::path> gradebook, policy, sources;
+  std::optional<fs::path> gradebook, policy, sources, ladder;
   std::optional<std::string> student, column;
   std::string source_root;
   std::optional<fs::path> worksheet;
@@ -310,6 +310,7 @@ class Export {
       std::vector<std::string> arguments{options_.run.string(), "--output",
                                          (output_ / "class-report").string()};
       if (options_.sources) arguments.insert(arguments.end(), {"--sources", options_.sources->string()});
+      if (options_.ladder) arguments.insert(arguments.end(), {"--ladder", options_.ladder->string()});
       if (options_.no_pdf) arguments.push_back("--no-pdf");
       write_text(scratch / "people.json", json_text(people()) + "\n");
       arguments.insert(arguments.end(), {"--people", (scratch / "people.json").string()});
@@ -466,6 +467,11 @@ void add_export_command(CLI::App& app, int& code) {
                       "what students may see by another policy than the run's own");
   command->add_option("--sources", options->sources,
                       "a folder a submission, to look for similar ones; default: the run's snapshots");
+  command
+      ->add_option("--ladder", options->ladder,
+                   "a run of the staff's steps on the class's model of GPU, to show between which steps a "
+                   "class stands")
+      ->check(CLI::ExistingDirectory);
   command->add_option("--source-root", options->source_root,
                       "where a repository has the sources, for remarks at their lines (github, gitlab)");
   command->add_flag("--no-pdf", options->no_pdf, "the class report as HTML alone");

@@ -90,9 +90,10 @@ def test_hostile_names_are_escaped(tmp_path):
 
 
 def test_plots_are_pictures(report):
-    names = {path.name for path in (report / "plots").iterdir()}
-    assert names == {"points.png", "speedup-k32.png", "speedup-k256.png", "thresholds.png"}
-    assert all(path.read_bytes().startswith(b"\x89PNG") for path in (report / "plots").iterdir())
+    names = {"points", "speedup-k32", "speedup-k256", "thresholds", "class-by-case", "ranks"}
+    pictures = sorted((report / "plots").iterdir())
+    assert {path.name for path in pictures} == {f"{name}.{kind}" for name in names for kind in ("png", "svg")}
+    assert all(path.read_bytes().startswith((b"\x89PNG", b"<?xml")) for path in pictures)
 
 
 @pytest.mark.skipif(shutil.which("pdftotext") is None, reason="no pdftotext here: apt-get install poppler-utils")
@@ -126,7 +127,7 @@ def test_a_run_on_the_emulator_has_no_speed_and_says_so(tmp_path):
     words = Page((folder / "class-report/index.html").read_text(encoding="utf-8")).words()
     assert "Speed was not measured" in words
     assert "No sources are kept" in words
-    assert {p.name for p in (folder / "class-report/plots").iterdir()} == {"points.png"}
+    assert {p.name for p in (folder / "class-report/plots").iterdir()} == {"points.png", "points.svg"}
 
 
 def test_a_folder_of_other_things_is_not_replaced(tmp_path, capsys):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from warpgrade_reports.sweep import main, read_sweep, table_csv
+from warpgrade_reports.sweep import main, read_sweep, render_page, table_csv
 
 
 def summary(variants: int = 3) -> dict[str, Any]:
@@ -74,3 +75,19 @@ def test_says_what_is_wrong_with_the_file(tmp_path: Path, text: str, capsys: pyt
 def test_says_how_to_make_a_missing_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(tmp_path)]) == 1
     assert "warpgrade sweep" in capsys.readouterr().err
+
+
+def test_the_page_has_each_ratio_and_each_value_and_a_dash_where_nothing_was_accepted(tmp_path: Path) -> None:
+    assert main([str(write(tmp_path, summary()))]) == 0
+    text = (tmp_path / "report/sweep.html").read_text(encoding="utf-8")
+    assert "<td class=q4><b>1.00</b></td>" in text, "the best is bold on the plain shade"
+    assert re.search(r"TILE=wrong</bdi></th><td class=none>–</td><td class=q\d>3.00</td><td class=none>–</td>", text)
+    assert "TILE=0 (best)" in text
+    assert "199.0 µs" in text
+    assert (tmp_path / "report/sweep.svg").read_text(encoding="utf-8").count("TILE=1") > 0
+
+
+def test_a_variants_name_is_escaped_on_the_page(tmp_path: Path) -> None:
+    data = summary()
+    data["variants"][1]["title"] = "<script>alert(1)</script>"
+    assert "<script>alert" not in render_page(read_sweep(write(tmp_path, data)))

@@ -50,7 +50,7 @@ def _cast(run: Run) -> _Cast:
     return _Cast(students + staff, series, names, True, len(run.staff) - len(staff))
 
 
-def _case_chart(
+def case_chart(
     run: Run,
     group: Group,
     value: Callable[[CaseResult], Interval | None],
@@ -58,7 +58,7 @@ def _case_chart(
     *,
     thresholds: bool = False,
 ) -> Chart:
-    """Fills `chart` with a row a case and a mark a submission."""
+    """`chart` with a row a case and a mark a submission."""
     cast = _cast(run)
     rows = []
     for spec, label in zip(group.specs, group.labels, strict=True):
@@ -90,7 +90,7 @@ def graded_baseline(run: Run) -> str:
 def speedup_charts(run: Run) -> list[Chart]:
     """Speed-up a dataset with 95 % intervals and thresholds, one chart for each group of cases."""
     return [
-        _case_chart(
+        case_chart(
             run,
             group,
             speedup,
@@ -121,7 +121,7 @@ def floor_charts(run: Run) -> list[Chart]:
         return None if found is None else Interval(found)
 
     return [
-        _case_chart(
+        case_chart(
             run,
             group,
             value,
@@ -191,7 +191,7 @@ def _counter_chart(run: Run, metric: Metric, specs: Sequence[CaseSpec]) -> Chart
         return Interval(found) if found is not None and (found > 0 or not metric.logarithmic) else None
 
     title = f"{metric.title} relative to naive" if relative else metric.title
-    return _case_chart(
+    return case_chart(
         run,
         Group("", "all", tuple(specs), tuple(_counted_labels(specs))),
         value,

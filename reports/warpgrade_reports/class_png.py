@@ -1,4 +1,4 @@
-"""The class report's plots as PNG with matplotlib: points, a violin a dataset, how thresholds were met.
+"""The class report's plots as PNG and SVG with matplotlib: points, a violin a dataset, thresholds, speed-ups, ranks.
 
 The page draws the same plots as SVG (class_svg.py): there they follow the page's width, its dark colours and its
 filters, and no file lies beside it. These files are for slides and mail; a browser would be needed to make them of
@@ -16,6 +16,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import Collection
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, NullLocator
@@ -24,10 +25,14 @@ from warpgrade_reports import format as fmt
 from warpgrade_reports.chart import Scale, log_range
 from warpgrade_reports.class_stats import CaseLine
 from warpgrade_reports.class_svg import STATUSES
+from warpgrade_reports.heat import NOTHING, SHADES, Heat
 from warpgrade_reports.png import look, note_beside, save_figure, short
+from warpgrade_reports.ranks import DASHES, Ranks
 
 _BLUE, _INK, _QUIET, _GRID = "#0072b2", "#1b1d22", "#5b6270", "#e2e5ea"
 _WIDTH, _DPI = 9.6, 130
+_COLUMNS = 3  # of small pictures
+_MOST_NUMBERED = 80  # rows of a table of shades that carry their numbers in a picture
 _MIN_VIOLIN = 5  # fewer values have no shape; they are dots
 
 
@@ -43,7 +48,7 @@ def save_points(counts: Sequence[int], top: float, path: Path) -> None:
         axes.set_xlabel("points", color=_QUIET)
         axes.set_ylabel("students", color=_QUIET)
         axes.set_title("Distribution of points", loc="left", fontweight="bold", fontsize=10.5)
-        save_figure(figure, path)
+        save_figure(figure, path, drawn=True)
 
 
 def save_violins(rows: Sequence[tuple[str, CaseLine]], axis: str, title: str, path: Path) -> None:
@@ -73,7 +78,7 @@ def save_violins(rows: Sequence[tuple[str, CaseLine]], axis: str, title: str, pa
             Line2D([], [], color=_INK, marker="|", linestyle="", markersize=11, markeredgewidth=1.6, label="threshold"),
         ]
         axes.legend(handles=marks, loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=3, fontsize=7.5)
-        save_figure(figure, path)
+        save_figure(figure, path, drawn=True)
 
 
 def _violin(axes: Axes, line: CaseLine, y: int) -> None:
@@ -108,4 +113,76 @@ def save_pass_rates(lines: Sequence[CaseLine], path: Path) -> None:
         axes.set_xlabel("students", color=_QUIET)
         axes.set_title("Thresholds", loc="left", fontweight="bold", fontsize=10.5, pad=20)
         axes.legend(loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=6, fontsize=7.5)
-        save_figure(figure, path)
+        save_figure(figure, path, drawn=True)
+
+
+def save_heat(table: Heat, title: str, path: Path) -> None:
+    """A table of shaded cells; numbers stand in it while it is small enough to read them."""
+    height, width = len(table.rows), len(table.heads)
+    colours = np.array(
+        [[to_rgb(NOTHING if cell.shade is None else SHADES[cell.shade]) for cell in cells] for _, cells in table.rows]
+    )
+    with mpl.rc_context(look()):
+        size = (max(5.0, 2.2 + 0.29 * width), 1.9 + 0.17 * height)
+        figure = Figure(figsize=size, dpi=_DPI, layout="constrained")
+        axes = figure.add_subplot()
+        axes.imshow(colours, aspect="auto", interpolation="nearest")
+        if height <= _MOST_NUMBERED:
+            for y, (_, cells) in enumerate(table.rows):
+                for x, cell in enumerate(cells):
+                    weight = "bold" if cell.strong else "normal"
+                    axes.text(x, y, cell.text, ha="center", va="center", fontsize=5.6, color=_INK, weight=weight)
+        heads = [" ".join(filter(None, head)) for head in table.heads]
+        axes.set_xticks(range(width), [short(head, 24) for head in heads], rotation=90, fontsize=7)
+        axes.set_yticks(range(height), [short(label) for label, _ in table.rows], fontsize=6.5)
+        axes.xaxis.tick_top()
+        axes.tick_params(length=0)
+        axes.spines[:].set_visible(False)
+        figure.suptitle(title, x=0.01, ha="left", fontweight="bold", fontsize=10.5)
+        save_figure(figure, path, drawn=True)
+
+
+def save_ranks(every: Sequence[Ranks], path: Path) -> None:
+    """Each case's times in their order, with baselines and threshold, three cases beside each other."""
+    names = list(dict.fromkeys(name for ranks in every for name, _ in ranks.baselines))
+    rows = -(-len(every) // _COLUMNS)
+    with mpl.rc_context(look() | {"ytick.left": True}):
+        figure = Figure(figsize=(_WIDTH, 0.6 + 2.0 * rows), dpi=_DPI, layout="constrained")
+        grid = figure.subplots(rows, _COLUMNS, squeeze=False).ravel()
+        for axes in grid[len(every) :]:
+            axes.set_visible(False)
+        for axes, ranks in zip(grid, every, strict=False):
+            _ranks(axes, ranks, names)
+        marks = [
+            Line2D([], [], color=_BLUE, marker="o", markersize=3, linestyle="", label="a time of the class"),
+            Line2D([], [], color=_INK, linewidth=1.8, label="the threshold's time"),
+            *(
+                Line2D([], [], color=_QUIET, linewidth=1.2, linestyle=_dashes(i), label=name.replace("_", " "))
+                for i, name in enumerate(names)
+            ),
+        ]
+        figure.legend(handles=marks, loc="outside upper left", ncols=6, fontsize=7.5)
+        save_figure(figure, path, drawn=True)
+
+
+def _ranks(axes: Axes, ranks: Ranks, names: Sequence[str]) -> None:
+    scale = ranks.scale
+    axes.set_yscale("log")
+    axes.set_ylim(scale.low, scale.high)
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_locator(FixedLocator(scale.ticks()))
+    axes.set_yticklabels([fmt.trimmed(fmt.microseconds(tick)) for tick in scale.ticks()], fontsize=7)
+    axes.tick_params(axis="x", labelsize=7)
+    axes.grid(visible=True, axis="y", color=_GRID, linewidth=0.7)
+    axes.set_axisbelow(True)
+    for _, name, us in ranks.near:
+        axes.axhline(us, color=_QUIET, linewidth=1.2, linestyle=_dashes(names.index(name)))
+    if ranks.threshold is not None:
+        axes.axhline(ranks.threshold, color=_INK, linewidth=1.8)
+    places = range(1, len(ranks.times) + 1)
+    axes.plot(places, ranks.times, marker="o", markersize=2.4, linestyle="", color=_BLUE)
+    axes.set_title(short(ranks.label), loc="left", fontsize=8.5, fontweight="bold")
+
+
+def _dashes(number: int) -> tuple[int, tuple[float, ...]]:
+    return 0, tuple(map(float, DASHES[number % len(DASHES)].split()))

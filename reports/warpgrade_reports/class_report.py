@@ -20,7 +20,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from warpgrade_reports import class_svg
+from warpgrade_reports import class_heat, class_svg, heat, ranks, roofline, roofline_svg, svg
 from warpgrade_reports import format as fmt
 from warpgrade_reports.charts import graded_baseline
 from warpgrade_reports.class_stats import (
@@ -36,6 +36,7 @@ from warpgrade_reports.class_stats import (
 )
 from warpgrade_reports.feedback import environment, plain, scrolling_tables
 from warpgrade_reports.grouping import groups_of
+from warpgrade_reports.learnt import estimate_charts
 from warpgrade_reports.model import Run
 from warpgrade_reports.people import Person, link_of, needs_of, read_people, text_of
 from warpgrade_reports.publishing import publish, refuse_strangers, sweep
@@ -134,11 +135,34 @@ def _speed_figures(run: Run) -> list[dict[str, Any]]:
     return figures
 
 
+def _pictures(run: Run, kept: Run | None, *, printed: bool) -> dict[str, Any]:
+    """What is shown of speeds beyond boxes: the class by case, below its limits, in order, and beside the ladder."""
+    if not run.speed_measured:
+        return {}
+    table, shades = class_heat.speed_heat(run)
+    ladder = class_heat.ladder_heat(run, kept)
+    several = len(table.rows) <= class_heat.MOST_ROWS
+    return {
+        "heat": (heat.panels(table) if printed else heat.draw(table)) if several else "",
+        "shades": heat.legend([*shades.legend(), (None, class_heat.grey_of(run))]),
+        "ranks": ranks.draw(ranks.ranks_of_run(run)),
+        "ladder": heat.draw(ladder) if ladder else "",
+        "rooflines": [roofline_svg.draw(each) for each in roofline.rooflines_of(run)],
+    }
+
+
 def render_class_report(
-    run: Run, folder: Path, found: tuple[list[Pointer], int], people: tuple[list[Person], str], *, printed: bool = False
+    run: Run,
+    folder: Path,
+    found: tuple[list[Pointer], int],
+    people: tuple[list[Person], str],
+    *,
+    printed: bool = False,
+    ladder: Run | None = None,
 ) -> str:
     """The page; its charts carry their own colours, so that a PDF can be made of it.
 
+    `ladder`: a run that has the staff's steps, where the class's own has not.
     `printed`: as the PDF has it, without the table of all people where they are many.
     """
     for row, person in enumerate(people[0]):
@@ -152,6 +176,10 @@ def render_class_report(
         "summary": _summary(run),
         "verdicts": verdict_line(run),
         "points_svg": class_svg.histogram(score_bins(run), "Distribution of points", "points", run.max_points),
+        "baseline": graded_baseline(run),
+        "pictures": _pictures(run, ladder, printed=printed),
+        "printed": printed,
+        "estimates": [svg.draw(chart) for chart in estimate_charts(run)],
         "speed": _speed_figures(run) if run.speed_measured else [],
         "rates_svg": class_svg.pass_rates(lines, "Thresholds") if lines else "",
         "mistakes": mistakes(run),
@@ -190,8 +218,9 @@ def save_pdf(page: str, path: Path) -> None:
     weasyprint.HTML(string=page).write_pdf(path, uncompressed_pdf=False)
 
 
-def _save_plots(run: Run, folder: Path) -> None:
-    from warpgrade_reports import class_png  # noqa: PLC0415 - matplotlib is slow to load and only this process wants it
+def _save_plots(run: Run, folder: Path, kept: Run | None) -> None:
+    # matplotlib is slow to load, and only this process wants it
+    from warpgrade_reports import class_png, roofline_png  # noqa: PLC0415
 
     folder.mkdir()
     class_png.save_points(score_bins(run), run.max_points, folder / "points.png")
@@ -204,10 +233,24 @@ def _save_plots(run: Run, folder: Path) -> None:
         title = group.named(f"Speed-up over {graded_baseline(run)}")
         class_png.save_violins(rows, "speed-up of correct submissions", title, folder / f"speedup-{group.slug}.png")
     class_png.save_pass_rates(lines, folder / "thresholds.png")
+    table, _ = class_heat.speed_heat(run)
+    class_png.save_heat(table, f"Speed-up over {graded_baseline(run)}", folder / "class-by-case.png")
+    if ladder := class_heat.ladder_heat(run, kept):
+        class_png.save_heat(ladder, "Students between the ladder's steps", folder / "ladder.png")
+    for each in roofline.rooflines_of(run):
+        roofline_png.save_roofline(each, folder)
+    if every := ranks.ranks_of_run(run):
+        class_png.save_ranks(every, folder / "ranks.png")
 
 
 def write_class_report(
-    folder: Path, output: Path, *, sources: Path | None = None, pdf: bool = True, people: Path | None = None
+    folder: Path,
+    output: Path,
+    *,
+    sources: Path | None = None,
+    pdf: bool = True,
+    people: Path | None = None,
+    ladder: Path | None = None,
 ) -> Path:
     """Writes index.html, class-report.pdf and plots/*.png, whole or not at all; returns the page's path."""
     refuse_strangers(output)
@@ -215,7 +258,8 @@ def write_class_report(
     if not run.students:
         raise ReportInputError(str(folder), "expected a student's submission, got none", "grade a class")
     found, listed = find_pointers(folder, run.lab, sources), read_people(people)
-    page = render_class_report(run, folder, found, listed)
+    kept = read_run(ladder, samples=False) if ladder else None
+    page = render_class_report(run, folder, found, listed, ladder=kept)
     attention = text_of(needs_of(listed[0], doubts(run), found[0][:MOST_POINTERS]))
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
@@ -226,11 +270,11 @@ def write_class_report(
             (staged / "attention.txt").write_text(attention, encoding="utf-8", errors="replace", newline="\n")
             (staged / "index.html").write_text(page, encoding="utf-8", errors="replace", newline="\n")
             # The plots beside the PDF: both take seconds and neither needs the other.
-            plots = multiprocessing.Process(target=_save_plots, args=(run, staged / "plots"))
+            plots = multiprocessing.Process(target=_save_plots, args=(run, staged / "plots", kept))
             plots.start()
             try:
                 if pdf:
-                    on_paper = render_class_report(run, folder, found, listed, printed=True)
+                    on_paper = render_class_report(run, folder, found, listed, printed=True, ladder=kept)
                     save_pdf(on_paper, staged / "class-report.pdf")
             finally:
                 plots.join()
@@ -252,11 +296,21 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--output", type=Path, metavar="DIR", help="default: RUN_DIR/class-report")
     parser.add_argument("--sources", type=Path, metavar="DIR", help="a folder a submission; default: the snapshots")
     parser.add_argument("--people", type=Path, metavar="FILE", help="the students, as `warpgrade export` tells of them")
+    parser.add_argument(
+        "--ladder", type=Path, metavar="RUN", help="a run of the staff's steps on the same model of GPU"
+    )
     parser.add_argument("--no-pdf", action="store_true", help="HTML and PNG alone")
     options = parser.parse_args(arguments)
     output = options.output or options.run / "class-report"
     try:
-        write_class_report(options.run, output, sources=options.sources, pdf=not options.no_pdf, people=options.people)
+        write_class_report(
+            options.run,
+            output,
+            sources=options.sources,
+            pdf=not options.no_pdf,
+            people=options.people,
+            ladder=options.ladder,
+        )
     except ReportInputError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

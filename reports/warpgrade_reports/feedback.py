@@ -23,8 +23,8 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from warpgrade_reports import attempts, heat, ranks, svg
 from warpgrade_reports import format as fmt
-from warpgrade_reports import svg
 from warpgrade_reports.inject import inject
 from warpgrade_reports.publishing import publish, refuse_strangers, sweep
 from warpgrade_reports.source import ReportInputError, parse_node, read_raw
@@ -143,13 +143,24 @@ def scrolling_tables(page: str) -> str:
     return page.replace("</table>", "</table></div>")
 
 
-def _asset(name: str) -> Markup:
+def asset(name: str) -> Markup:
+    """A style sheet or a script of the templates, as it stands in a page."""
     return Markup((_TEMPLATES / name).read_text(encoding="utf-8"))  # noqa: S704 - our own file
 
 
 @cache
 def _style() -> str:
     return (_TEMPLATES / "style.css").read_text(encoding="utf-8")
+
+
+def _attempts(view: View) -> Markup:
+    """The student's own attempts as a table of gains; nothing of a single one."""
+    found = attempts.own_heat(view)
+    if found is None:
+        return Markup()
+    table, shades = found
+    legend = heat.legend([*shades.legend(), (None, "not measured")])
+    return Markup(legend + heat.draw(table))  # noqa: S704 - heat.py escapes every text
 
 
 def render_html(view: View) -> str:
@@ -160,6 +171,8 @@ def render_html(view: View) -> str:
         .render(
             **_context(view),
             style=Markup(_style()),  # noqa: S704 - our own file
+            attempts=_attempts(view),
+            ranks=Markup(ranks.draw(ranks.ranks_of_view(view))),  # noqa: S704 - ranks.py escapes every text
             figures=[Markup(svg.draw(chart, folds=True)) for chart in speed_charts(view)],  # noqa: S704 - svg.py escapes every text
         )
     )
@@ -221,7 +234,7 @@ def write_feedback(views: Sequence[View], output: Path, *, keep: bool = False) -
                     publish(staged / view["file"], output / view["file"], Path(scratch) / "before")
                 return troubles
             page = environment(html=True).get_template("feedback_index.html.j2")
-            index = page.render(views=views, style=Markup(_style()), script=_asset("sort.js"))  # noqa: S704 - our own file
+            index = page.render(views=views, style=Markup(_style()), script=asset("sort.js"))  # noqa: S704 - our own file
             index = scrolling_tables(index)
             (staged / "index.html").write_text(index, encoding="utf-8", errors="replace", newline="\n")
             publish(staged, output, Path(scratch) / "before")

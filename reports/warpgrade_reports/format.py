@@ -28,6 +28,18 @@ def digits(value: float | None, significant: int = 3) -> str:
     return f"{value:#.{significant}g}".rstrip(".")
 
 
+def brief(value: float | None) -> str:
+    """A number above 0 in at most four letters, for a narrow cell: .004, 0.08, 1.3, 12, 4k."""
+    if value is None:
+        return UNKNOWN
+    if value < 0.0095:  # noqa: PLR2004
+        return f"{value:.3f}"[1:]
+    for limit, text in ((0.095, f"{value:.2f}"), (9.95, f"{value:.1f}"), (999.5, f"{value:.0f}")):
+        if value < limit:
+            return text
+    return f"{value / 1000:.0f}k"
+
+
 _ZEROS = re.compile(r"\.(\d*?)0+(?!\d)")
 
 

@@ -136,6 +136,11 @@ def ladder(run: Run) -> list[Submission]:
     return [*filter(None, [ends.get("naive")]), *steps, *filter(None, [ends.get("optimized")])]
 
 
+def climbers(run: Run) -> list[Submission]:
+    """The ladder with its ends, or the ends alone of a run without steps."""
+    return ladder(run) or [s for name in ("naive", "optimized") for s in run.staff if s.id == name]
+
+
 def journey_of(run: Run, launches: Run | None = None) -> Journey | None:
     """The run's journey, or None when it has no steps or nothing was measured along them.
 
@@ -149,10 +154,17 @@ def journey_of(run: Run, launches: Run | None = None) -> Journey | None:
             f"grade the ladder with --lab {run.lab} --backend emulator",
         )
     steps = [replace(step, idea=step.idea or _on_emulator(step, launches).idea) for step in ladder(run)]
+    return journey_along(run, steps, [step for step in steps if is_step(step)], launches)
+
+
+def journey_along(
+    run: Run, steps: Sequence[Submission], own: Sequence[Submission], launches: Run | None = None
+) -> Journey | None:
+    """The journey over these steps; of cases that none of its `own` steps solves it does not tell."""
     value = _instructions if run.on_emulator else _time_us
     found = {spec.id: Path(spec, tuple(value(step.by_case.get(spec.id)) for step in steps)) for spec in _cases(run)}
-    own = [i for i, step in enumerate(steps) if is_step(step)]  # a case that no step solves tells nothing of them
-    found = {name: path for name, path in found.items() if any(path.values[i] is not None for i in own)}
+    places = [i for i, step in enumerate(steps) if step in own]
+    found = {name: path for name, path in found.items() if any(path.values[i] is not None for i in places)}
     groups = groups_of(run, [path.spec for path in found.values()])
     stretches = tuple(Stretch(group, tuple(found[spec.id] for spec in group.specs)) for group in groups)
     return Journey(tuple(steps), stretches, run.on_emulator, launches) if steps and stretches else None

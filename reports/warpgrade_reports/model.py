@@ -146,6 +146,27 @@ class Compilation:
 
 
 @dataclass(frozen=True)
+class Limit:
+    """The least time that the device allows for a case, and how near a submission came."""
+
+    us: float
+    bound_by: str  # "DRAM", "L2", "launch", or the unit that does the operations
+    share: float | None  # the limit over the measured time
+    bytes: float
+    operations: float  # 0: none are counted
+    unit: str
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The rates that limits were made from: bytes or operations a second, `launch_us`, `l2_bytes`."""
+
+    device: str
+    rates: Mapping[str, float]
+    source: str  # "measured on this device", "data sheet"
+
+
+@dataclass(frozen=True)
 class CaseScore:
     """What a case is worth, from scores.json."""
 
@@ -157,6 +178,7 @@ class CaseScore:
     ratio: Interval | None
     threshold_status: str
     note: str
+    limit: Limit | None = None
 
 
 @dataclass(frozen=True)
@@ -182,6 +204,7 @@ class CaseResult:
     floor: Floor | None = None
     throughput_nnz_per_s: float | None = None
     counters: Mapping[str, Any] | None = None
+    estimated: Interval | None = None  # speed-up over naive, of the estimate
     estimate: str = ""  # of the time on a GPU, in the judge's sentences; never a measurement
     diagnostics: tuple[Diagnostic, ...] = ()
     device: Mapping[str, Any] = field(default_factory=dict)
@@ -242,6 +265,9 @@ class Submission:
     counts: bool = True  # false: an attempt that another one of the same student beats
     set_points: tuple[SetPoints, ...] = ()  # of its students
     computed_points: float | None = None  # where a person set `points`
+    student: str = ""  # whose attempts belong together
+    attempt: int | None = None
+    submitted_at: str = ""
 
     @property
     def is_student(self) -> bool:
@@ -289,6 +315,7 @@ class Run:
     thresholds_note: str = ""  # that the thresholds are another GPU model's
     threshold_nodes: str = ""  # whose times decided on thresholds, of a cluster: "n1 (24), n2 (12)"
     points_note: str = ""  # which points are a person's, or that these are left out
+    limits: Limits | None = None
     ladder: str = ""  # the dataset whose cases the ladder's steps are about; empty: all
 
     @property

@@ -10,9 +10,12 @@ from pathlib import Path
 from warpgrade_reports import charts, png
 from warpgrade_reports.analysis import ranking
 from warpgrade_reports.journey import Journey, journey_of, markdown
+from warpgrade_reports.learnt import estimate_charts
 from warpgrade_reports.model import Run
 from warpgrade_reports.page import Pages
 from warpgrade_reports.publishing import publish, refuse_strangers
+from warpgrade_reports.roofline import rooflines_of
+from warpgrade_reports.roofline_png import save_roofline
 from warpgrade_reports.source import ReportInputError
 from warpgrade_reports.tables import csv_table, markdown_table
 from warpgrade_reports.workers import in_processes
@@ -67,6 +70,10 @@ def _plots(folder: Path, run: Run, journey: Journey | None) -> Iterator[Callable
         yield partial(png.save_matrix, run, order, folder, part)
     for chart in charts.of_run(run):
         yield partial(png.save_chart, chart, folder)
+    for chart in estimate_charts(run):
+        yield partial(png.save_chart, chart, folder)
+    for each in rooflines_of(run):
+        yield partial(save_roofline, each, folder)
     if journey:
         yield partial(png.save_journey, journey, folder)
 

@@ -10,14 +10,23 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from warpgrade_reports import analysis, charts, counters, courses, profile, svg
+from warpgrade_reports import (
+    analysis,
+    charts,
+    counters,
+    courses,
+    profile,
+    svg,
+)
 from warpgrade_reports import format as fmt
-from warpgrade_reports.chart import Chart
+from warpgrade_reports.attempts import attempts_journey
 from warpgrade_reports.feedback import NOT_MADE, scrolling_tables
+from warpgrade_reports.figures import figures_of, points_figure
 from warpgrade_reports.grouping import Group, groups_of
 from warpgrade_reports.inject import inject
 from warpgrade_reports.journey import journey_of
 from warpgrade_reports.journey_view import draw_journey
+from warpgrade_reports.learnt import learnt_of
 from warpgrade_reports.model import CaseResult, CaseSpec, Diagnostic, Run, Submission
 from warpgrade_reports.overrides import points_remark
 from warpgrade_reports.source import finite
@@ -191,7 +200,7 @@ def _render_index(
     launches: Run | None,
     parts: Sequence[ClassPart],
 ) -> str:
-    journey = journey_of(run, launches)
+    journey, learnt = journey_of(run, launches), learnt_of(run)
     ranked = [] if parts else analysis.ranking(run.students)
     shown = [*(r.submission for r in ranked), *run.staff]
     text = environment.get_template("page.html.j2").render(
@@ -200,17 +209,22 @@ def _render_index(
         facts=list(_facts(run)),
         notices=list(_notices(run)),
         tiles=_tiles(run),
-        contents=_contents(run, has_journey=journey is not None),
+        contents=[
+            *([("learnt", "What was learnt")] if learnt else []),
+            *_contents(run, has_journey=journey is not None),
+        ],
+        learnt=learnt,
         class_parts=parts,
         names=[(s.title, f"submissions/{anchors[s.id]}.html") for part in parts for s in part.submissions],
         names_script=_asset("names.js"),
         class_rows=[_row(r.submission, run, anchors, r.rank) for r in ranked],
         staff_rows=[_row(s, run, anchors) for s in run.staff],
         class_note=_class_note(run),
+        points=points_figure(run),
         legend=_legend(run.submissions),
         matrix=_matrix(run, shown, anchors),
         courses=Markup(courses.html_table(courses.lines_of(run))),  # noqa: S704 - courses.py escapes every text
-        figures=_figures(run, as_files=bool(parts)),
+        figures=figures_of(run, as_files=bool(parts)),
         counter_rows=[_counter_row(s, run, anchors) for s in (run.staff if parts else (*run.students, *run.staff))]
         if run.on_emulator
         else [],
@@ -343,6 +357,8 @@ def _contents(run: Run, *, has_journey: bool) -> list[tuple[str, str]]:
     entries = [("class", "Class"), ("matrix", "Correctness")]
     if run.speed_measured:
         entries += [("speed", "Speed-up"), ("throughput", "Throughput"), ("floor", "Floor")]
+    if run.speed_measured and run.limits:
+        entries.append(("roofline", "Roofline"))
     if has_journey:
         entries.append(("journey", "Journey"))
     if run.on_emulator:
@@ -409,24 +425,6 @@ def _matrix(run: Run, submissions: Iterable[Submission], anchors: Mapping[str, s
     }
 
 
-def _figures(run: Run, *, as_files: bool) -> dict[str, Any]:
-    """The charts, drawn in the page; a mark for each of thousands of students is left to the files in plots/."""
-
-    def drawn(chart: Chart) -> Markup:
-        if as_files and not chart.empty:
-            picture = '<figure class="chart"><img src="plots/{}.png" alt="{}" loading="lazy" width="100%"></figure>'
-            return Markup(picture).format(chart.slug, chart.title)  # noqa: S704 - format() escapes both
-        return Markup(svg.draw(chart))  # noqa: S704 - svg.py escapes every text
-
-    timed = run.speed_measured
-    return {
-        "speed": [drawn(chart) for chart in charts.speedup_charts(run)] if timed else [],
-        "throughput": drawn(charts.throughput_chart(run)) if timed else "",
-        "floor": [drawn(chart) for chart in charts.floor_charts(run)] if timed else [],
-        "counters": [drawn(chart) for chart in charts.counter_charts(run)] if run.on_emulator else [],
-    }
-
-
 def _counter_row(submission: Submission, run: Run, anchors: Mapping[str, str]) -> dict[str, Any]:
     return {
         "submission": submission,
@@ -456,6 +454,7 @@ def _view(submission: Submission, run: Run, anchor: str, wholes: Sequence[float 
         "failures": analysis.failures(submission),
         "never_ran": all(case.verdict in _NEVER_RAN and case.repetitions is None for case in submission.cases),
         "findings": _findings(submission),
+        "attempts": Markup(draw_journey(journey)) if (journey := attempts_journey(submission, run)) else "",  # noqa: S704
         "figures": [Markup(svg.draw(chart)) for chart in drawn],  # noqa: S704 - svg.py escapes every text
         "counted": [
             {"case": case, "work": counters.work_over_naive(case, naive), **_bars(case, wholes)}

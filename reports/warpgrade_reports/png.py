@@ -57,6 +57,8 @@ _LOOK = {
     "ytick.color": _INK,
     "ytick.left": False,
     "legend.frameon": False,
+    "svg.fonttype": "none",  # text stays text
+    "svg.hashsalt": "warpgrade_reports",
 }
 
 
@@ -103,13 +105,15 @@ def save_chart(chart: Chart, folder: Path) -> None:
         save_figure(figure, folder / f"{chart.slug}.png")
 
 
-def save_figure(figure: Figure, path: Path) -> None:
-    """Writes a figure; the same figure gives the same bytes."""
+def save_figure(figure: Figure, path: Path, *, drawn: bool = False) -> None:
+    """Writes a figure as PNG, and `drawn` as SVG beside it; the same figure gives the same bytes."""
     with warnings.catch_warnings():
         # A name in a script that no installed font has becomes boxes here; the page shows it with the browser's fonts.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         FigureCanvasAgg(figure)
         figure.savefig(path, format="png", dpi=_DPI, metadata={"Software": "warpgrade_reports"})
+        if drawn:
+            figure.savefig(path.with_suffix(".svg"), format="svg", metadata={"Date": None})
 
 
 def _frame(chart: Chart, axes: Axes) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from warpgrade_reports.checksum import Seal, seal_of, sealed_by
+from warpgrade_reports.limits import read_limit, read_limits
 from warpgrade_reports.model import (
     CaseResult,
     CaseScore,
@@ -91,6 +92,7 @@ def _run(run: Node, scores: Node, specs: dict[str, CaseSpec], submissions: list[
         unsealed_records=unsealed,
         thresholds_note=scores.optional_text("thresholds_note"),
         threshold_nodes=scores.optional_text("threshold_nodes"),
+        limits=read_limits(scores.optional_child("limits")),
         **_terms(run),
     )
 
@@ -260,6 +262,9 @@ def _submission(folder: Path, node: Node, scored: Node, records: _Records) -> Su
         cases=results,
         idea=node.optional_text("idea"),
         counts=scored.flag("counts") is not False,
+        student=node.optional_text("student"),
+        attempt=node.integer("attempt"),
+        submitted_at=node.optional_text("submitted_at"),
     )
 
 
@@ -280,6 +285,7 @@ def _case_score(node: Node) -> CaseScore:
         ratio=_interval(node.optional_child("ratio")),
         threshold_status=node.optional_text("threshold_status"),
         note=node.optional_text("note"),
+        limit=read_limit(node.optional_child("limit")),
     )
 
 
@@ -322,6 +328,7 @@ def _case_result(spec: CaseSpec, score: CaseScore, record: Node, device: Mapping
         floor=_floor(record.optional_child("floor")),
         throughput_nnz_per_s=_throughput(record),
         counters=counters.value if counters else None,
+        estimated=_interval(estimate.optional_child("over_naive"), "ratio") if estimate else None,
         estimate=estimate.optional_text("text") if estimate else "",
         diagnostics=tuple(_diagnostic(n) for n in record.children("diagnostics")),
         device=device,
@@ -329,13 +336,13 @@ def _case_result(spec: CaseSpec, score: CaseScore, record: Node, device: Mapping
         seed_commitment=record.optional_text("seed_commitment"),
         recorded_at=record.optional_text("recorded_at") or record.optional_text("started_at"),
         wall_s=record.number("wall_s"),
-        phases=_seconds(record.optional_child("phases")),
+        phases=_numbers(record.optional_child("phases")),
         checksum=record.optional_text("checksum"),
         judge_faults=_texts(record, "judge_faults"),
     )
 
 
-def _seconds(node: Node | None) -> dict[str, float]:
+def _numbers(node: Node | None) -> dict[str, float]:
     numbers = {name: node.number(name) for name in node.value} if node else {}
     return {name: value for name, value in numbers.items() if value is not None}
 

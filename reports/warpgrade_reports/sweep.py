@@ -1,6 +1,7 @@
 """`python -m warpgrade_reports.sweep RUN_DIR`: the heat map and the table of a parameter sweep.
 
-Reads RUN_DIR/sweep.json (warpgrade.sweep.v1) and writes report/sweep.png, sweep.md and sweep.csv. A cell is a
+Reads RUN_DIR/sweep.json (warpgrade.sweep.v1) and writes report/sweep.html, sweep.png, sweep.svg, sweep.md and
+sweep.csv. A cell is a
 variant's time (on the emulator: its warp instructions) over the best variant's on that case; 1 is the best.
 Exit 0: done; 1: the input cannot be rendered.
 """
@@ -18,11 +19,13 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
-from matplotlib.backends.backend_agg import FigureCanvasAgg
+from markupsafe import Markup
 from matplotlib.colors import LinearSegmentedColormap, LogNorm
 from matplotlib.figure import Figure
 
-from warpgrade_reports.png import look, short
+from warpgrade_reports import heat
+from warpgrade_reports.feedback import asset, environment, scrolling_tables
+from warpgrade_reports.png import look, save_figure, short
 from warpgrade_reports.source import ReportInputError
 
 _BEST, _MIDDLE, _WORST = "#f4f9fd", "#7fb5dc", "#0b3d66"
@@ -87,7 +90,6 @@ def save_heat_map(sweep: Sweep, file: Path) -> None:
         figure = Figure(
             figsize=(max(6.4, 2.6 + 0.52 * width), max(3.0, 1.9 + 0.27 * height)), dpi=_DPI, layout="constrained"
         )
-        FigureCanvasAgg(figure)
         axes = figure.add_subplot()
         grid = [[math.nan if value is None else min(value, _MOST) for value in row] for row in rows]
         image = axes.imshow(grid, cmap=_COLOURS, norm=LogNorm(1.0, _MOST), aspect="auto")
@@ -123,7 +125,35 @@ def save_heat_map(sweep: Sweep, file: Path) -> None:
         bar.set_ticks([1, 1.5, 2, 3, _MOST], labels=["1", "1.5", "2", "3", f"≥ {_MOST:g}"])
         bar.minorticks_off()
         bar.outline.set_visible(False)  # type: ignore[operator]  # a Spine, which its stub takes for a function
-        figure.savefig(file)
+        save_figure(figure, file, drawn=True)
+
+
+def render_page(sweep: Sweep) -> str:
+    """The page: the table of shades, and what was measured."""
+    shades = heat.Shades(_MOST)
+    rows = []
+    for name, line, mean in zip(sweep.variants, sweep.over_best, sweep.means, strict=True):
+        cells = (_cell(value, shades) for value in (mean, *line))
+        rows.append((f"{name} (best)" if name == sweep.choice else name, tuple(cells)))
+    heads = (("geometric mean", ""), *((case, "") for case in sweep.cases))
+    told = [(shades.of(1 / ratio), f"{ratio:g}×") for ratio in (1, 1.5, 2, 3)]
+    page = environment(html=True).get_template("sweep.html.j2")
+    return scrolling_tables(
+        page.render(
+            sweep=sweep,
+            values=[["–" if v is None else _number(v, sweep) for v in line] for line in sweep.values],
+            legend=Markup(heat.legend([*told, (shades.of(1 / _MOST), f"{_MOST:g}× and more"), (None, "not measured")])),  # noqa: S704 - heat.py escapes every text
+            table=Markup(heat.draw(heat.Heat("variant", heads, tuple(rows)))),  # noqa: S704 - the same
+            style=asset("style.css"),
+        )
+    )
+
+
+def _cell(over: float | None, shades: heat.Shades) -> heat.Cell:
+    """The worse, the warmer."""
+    if over is None or over <= 0:
+        return heat.Cell("–")
+    return heat.Cell(f"{over:.2f}", shades.of(1 / over), strong=over < _BEST_BELOW)
 
 
 def markdown(sweep: Sweep) -> str:
@@ -174,9 +204,11 @@ def main(arguments: list[str] | None = None) -> int:
     output = options.run / "report"
     output.mkdir(exist_ok=True)
     save_heat_map(sweep, output / "sweep.png")
+    (output / "sweep.html").write_text(render_page(sweep), encoding="utf-8", errors="replace", newline="\n")
     (output / "sweep.md").write_text(markdown(sweep), encoding="utf-8")
     (output / "sweep.csv").write_text(table_csv(sweep), encoding="utf-8")
     print(f"heat map: {output / 'sweep.png'}")
+    print(f"page: {output / 'sweep.html'}")
     return 0
 
 

@@ -20,7 +20,8 @@ using nlohmann::json;
 namespace {
 
 constexpr std::size_t kMostLogBytes = 8000, kMostOutputBytes = 1200, kMostMismatches = 8,
-                      kMostDiagnostics = 5;
+                      kMostDiagnostics = 5,
+                      kLeastTimes = 5;  // of a class: fewer would tell whose they are
 
 // Copies the fields that are there; all others stay behind.
 json only(const json& object, std::initializer_list<const char*> keys) {
@@ -74,6 +75,13 @@ std::string tail(const std::string& text, std::size_t most) {
   return "...\n" + text.substr(from);
 }
 
+std::vector<std::string> members_of(const json& scored) {
+  std::vector<std::string> members;
+  for (const json& member : scored.value("members", json::array())) members.push_back(member);
+  if (members.empty()) members.push_back(scored.value("student", scored.at("id").get<std::string>()));
+  return members;
+}
+
 class Viewer {
  public:
   Viewer(const Policy& policy, const RunParts& parts)
@@ -84,6 +92,10 @@ class Viewer {
     for (const json& record : parts.records) {
       records_[{record.at("submission").at("id"), record.at("case").at("id")}] = &record;
     }
+    if (policy.visibility.speed && policy.visibility.leaderboard) gather_times();
+    for (const json& scored : list(parts.scores, "submissions"))
+      if (scored.value("role", "student") == "student")
+        for (const std::string& student : members_of(scored)) attempts_[student].push_back(&scored);
     if (!parts.class_list.is_object()) return;
     for (const json& student : list(parts.class_list, "students")) {
       people_[student.at("id")] = &student;
@@ -153,6 +165,7 @@ class Viewer {
     if (refusal != refusals_.end()) view["refusal"] = refusal->second;
     view["compile"] = compilation(id);
     add_cases(scored, view);
+    add_class_times(view);
     return view;
   }
 
@@ -177,6 +190,24 @@ class Viewer {
     return found == outlived_refusals_.end() ? json() : found->second;
   }
 
+  // The student's own attempts in this run in their order, with the times of the cases that the view names;
+  // none of a single one.
+  json attempts(const std::string& student, const json& view) const {
+    json told = json::array();
+    const auto found = attempts_.find(student);
+    if (found == attempts_.end() || found->second.size() < 2) return told;
+    std::set<std::string> named;
+    for (const json& line : view.at("cases")) named.insert(line.at("id"));
+    for (const json* scored : found->second) {
+      json attempt = only(*scored, {"attempt", "submitted_at", "points", "correct_cases", "total_cases"});
+      add_times(attempt);
+      if (policy_.visibility.speed) attempt["times_us"] = own_times(*scored, named);
+      told.push_back(std::move(attempt));
+    }
+    std::ranges::stable_sort(told, {}, [](const json& attempt) { return attempt.value("attempt", 0); });
+    return told;
+  }
+
   const std::map<std::string, const json*>& people() const { return people_; }
 
  private:
@@ -196,6 +227,54 @@ class Viewer {
     return view;
   }
 
+  // The class's times of each case, without names, and its graded baseline's.
+  void gather_times() {
+    std::map<std::string, std::vector<double>> bases;
+    for (const json& scored : list(parts_.scores, "submissions")) {
+      if (scored.value("role", "student") != "student" || !scored.value("counts", true)) continue;
+      for (const json& line : list(scored, "cases")) {
+        const json time = median_us(scored.at("id"), line);
+        if (line.at("verdict") != verdicts::kAccepted || !time.is_number()) continue;
+        class_times_[line.at("id")].push_back(four_digits(time));
+        const json ratio = part(line, "ratio").value("median", json());
+        if (ratio.is_number()) bases[line.at("id")].push_back(time.get<double>() * ratio.get<double>());
+      }
+    }
+    for (auto& [id, times] : class_times_) std::ranges::sort(times);
+    for (auto& [id, times] : bases) {
+      std::ranges::sort(times);
+      class_baselines_us_[id] = four_digits(times[times.size() / 2]);
+    }
+  }
+
+  // Of the cases that the view names: a numbered one stays without its class.
+  void add_class_times(json& view) const {
+    for (const json& line : view.at("cases")) {
+      const std::string id = line.at("id");
+      const auto found = class_times_.find(id);
+      if (found == class_times_.end() || found->second.size() < kLeastTimes) continue;
+      view["class_times"][id] = found->second;
+      const auto base = class_baselines_us_.find(id);
+      if (base != class_baselines_us_.end()) view["class_baselines_us"][id] = base->second;
+    }
+  }
+
+  json own_times(const json& scored, const std::set<std::string>& named) const {
+    json times = json::object();
+    for (const json& line : list(scored, "cases")) {
+      if (line.at("verdict") != verdicts::kAccepted || !named.contains(line.at("id"))) continue;
+      if (const json time = median_us(scored.at("id"), line); time.is_number()) times[line.at("id")] = time;
+    }
+    return times;
+  }
+
+  static double four_digits(double value) { return std::stod(fmt::format("{:.4g}", value)); }
+
+  json median_us(const std::string& submission, const json& line) const {
+    const auto found = records_.find({submission, line.at("id").get<std::string>()});
+    return found == records_.end() ? json() : part(*found->second, "timing").value("median_us", json());
+  }
+
   // The time of the hand-in on the course's clocks.
   void add_times(json& submission) const {
     const auto at = parse_time(submission.value("submitted_at", ""));
@@ -213,14 +292,15 @@ class Viewer {
         continue;
       }
       if (line.value("left_out", false) || line.value("dropped", false)) {
-        if (policy_.visibility.hidden_verdicts) cases.push_back(hidden_case(line, hidden + 1));
+        if (policy_.visibility.hidden_verdicts)
+          cases.push_back(hidden_case(scored.at("id"), line, hidden + 1));
         continue;
       }
       ++hidden;
       hidden_correct += line.at("verdict") == verdicts::kAccepted ? 1 : 0;
       hidden_points += line.value("points", 0.0);
       hidden_possible += line.value("max_points", 0.0);
-      if (policy_.visibility.hidden_verdicts) cases.push_back(hidden_case(line, hidden));
+      if (policy_.visibility.hidden_verdicts) cases.push_back(hidden_case(scored.at("id"), line, hidden));
     }
     view["cases"] = std::move(cases);
     view["hidden"] = {{"cases", hidden},
@@ -242,9 +322,12 @@ class Viewer {
     return view;
   }
 
-  json hidden_case(const json& line, int number) const {
+  json hidden_case(const std::string& submission, const json& line, int number) const {
     json view = score_line(line, policy_.visibility.hidden_names);
-    if (!policy_.visibility.hidden_names) view["id"] = fmt::format("hidden {}", number);
+    if (!policy_.visibility.hidden_names)
+      view["id"] = fmt::format("hidden {}", number);
+    else
+      add_time(submission, line, view);
     view["open"] = false;
     return view;
   }
@@ -267,11 +350,13 @@ class Viewer {
                  {"kind", "file", "line", "kernel", "block", "thread", "message", "advice", "count"});
     view["findings"] =
         first_of(part(record, "counters"), "findings", 3, {"disease", "kernel", "message", "advice"});
-    if (policy_.visibility.speed) {
-      const json time = only(part(record, "timing"), {"median_us"});
-      if (!time.empty()) view["time_us"] = time.at("median_us");
-    }
+    add_time(submission, line, view);
     return view;
+  }
+
+  void add_time(const std::string& submission, const json& line, json& view) const {
+    if (!policy_.visibility.speed) return;
+    if (json time = median_us(submission, line); !time.is_null()) view["time_us"] = std::move(time);
   }
 
   const Policy& policy_;
@@ -281,8 +366,11 @@ class Viewer {
   std::map<std::string, const json*> notes_;  // by submission
   std::map<std::pair<std::string, std::string>, const json*> records_;
   std::map<std::string, const json*> people_;
-  std::map<std::string, json> refusals_;           // by submission
-  std::map<std::string, json> outlived_refusals_;  // by student, a list
+  std::map<std::string, std::vector<double>> class_times_;    // by case, sorted; of named cases
+  std::map<std::string, std::vector<const json*>> attempts_;  // by student
+  std::map<std::string, double> class_baselines_us_;          // by case
+  std::map<std::string, json> refusals_;                      // by submission
+  std::map<std::string, json> outlived_refusals_;             // by student, a list
 };
 
 // Of a submission of this run: points and lateness as the gradebook has them.
@@ -309,13 +397,6 @@ void make_plain_but_ids(json& view) {
     if (view.contains(part) && view[part].contains("id")) ids[part] = view[part]["id"];
   make_plain(view);
   for (const auto& [part, id] : ids.items()) view[part]["id"] = id;
-}
-
-std::vector<std::string> members_of(const json& scored) {
-  std::vector<std::string> members;
-  for (const json& member : scored.value("members", json::array())) members.push_back(member);
-  if (members.empty()) members.push_back(scored.value("student", scored.at("id").get<std::string>()));
-  return members;
 }
 
 }  // namespace
@@ -348,6 +429,8 @@ std::vector<json> feedback_views(const Policy& policy, const RunParts& parts,
       view["person"] = viewer.person(member, scored.value("title", ""));
       if (json refused = viewer.refused_attempts(member); !refused.empty())
         view["refused_attempts"] = std::move(refused);
+      if (json attempts = viewer.attempts(member, view); !attempts.empty())
+        view["attempts"] = std::move(attempts);
       apply_final(policy, finals, view);
       const auto [stands, fresh] = place.emplace(member, views.size());
       if (fresh)

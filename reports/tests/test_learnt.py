@@ -1,0 +1,65 @@
+"""A report without a GPU begins with what was learnt; its counter charts are folded."""
+
+import re
+
+import pytest
+from conftest import Page
+from synthetic import SyntheticRun
+from warpgrade_reports.class_report import render_class_report
+from warpgrade_reports.learnt import estimate_charts, learnt_of, slowness_of
+from warpgrade_reports.page import render_pages
+from warpgrade_reports.reading import read_run
+
+FINDING = {"disease": "uncoalesced", "kernel": "k", "severity": 3.0, "message": "m", "advice": "Let neighbours load."}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    made = SyntheticRun(backend="emulator", students=9, faults=0.6)
+    counted = [r for r in made.records if r["submission"]["role"] == "student" and "counters" in r]
+    for record in counted[:12]:
+        record["counters"]["findings"] = [FINDING, {**FINDING, "kernel": "another"}]
+    return read_run(made.write(tmp_path_factory.mktemp("learnt") / "run"))
+
+
+def test_the_page_begins_with_what_was_learnt(run):
+    text = render_pages(run)["index.html"]
+    sections = re.findall(r'<section id="(\w+)"', text)
+    assert sections[:2] == ["learnt", "class"]
+    words = Page(text).words().split("What was learnt")[2].split("References and baselines")[0]
+    for kind in ("Mistakes by kind", "uncoalesced access", "Let neighbours load.", "Estimated speed-up over naive"):
+        assert kind in words
+
+
+def test_counter_charts_come_folded_and_their_table_does_not(run):
+    text = render_pages(run)["index.html"]
+    counters = text[text.index('<section id="counters">') : text.index('<section id="cases">')]
+    folded = re.search(r"<details><summary>The counters as charts</summary>(.*?)</details>", counters, re.DOTALL)[1]
+    assert counters.count("<figure") == folded.count("<figure") > 2
+    assert "<table" in counters.replace(folded, "")
+
+
+def test_a_problem_counts_each_student_once_whatever_kernels_and_cases_have_it(run):
+    (kind,) = slowness_of(run)
+    with_it = {s.id for s in run.students for c in s.cases if c.counters and c.counters.get("findings")}
+    assert kind.submissions == with_it
+    assert len(with_it) > 1
+
+
+def test_estimates_have_the_records_ratios_and_their_ends_and_only_of_correct_cases(run):
+    charts = estimate_charts(run)
+    marks = [mark for chart in charts for row in chart.rows for mark in row.marks]
+    known = [c.estimated for s in run.submissions for c in s.cases if c.estimated and c.accepted]
+    assert sorted((m.value, m.low, m.high) for m in marks) == sorted((e.median, e.low, e.high) for e in known)
+    assert all(mark.low < mark.value < mark.high for mark in marks)
+
+
+def test_a_run_that_measured_times_learns_from_them_and_has_no_such_section(tmp_path):
+    folder = SyntheticRun(students=4, graphs=["ddi"]).write(tmp_path / "run")
+    assert learnt_of(read_run(folder)) is None
+    assert 'id="learnt"' not in render_pages(read_run(folder))["index.html"]
+
+
+def test_the_staffs_page_of_such_a_run_tells_mistakes_before_anything_but_points(run, tmp_path):
+    heads = re.findall(r'<h2 id="(\w+)"', render_class_report(run, tmp_path, ([], 0), ([], "")))
+    assert heads[:4] == ["summary", "points", "mistakes", "estimates"]

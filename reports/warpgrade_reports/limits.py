@@ -1,0 +1,24 @@
+"""Reads what scores.json says of the least times that a device allows."""
+
+from __future__ import annotations
+
+from warpgrade_reports.model import Limit, Limits
+from warpgrade_reports.source import Node
+
+
+def read_limit(node: Node | None) -> Limit | None:
+    """A case's limit; None where none is known."""
+    us = node.number("us") if node else None
+    if node is None or us is None or us <= 0:
+        return None
+    moved, operations = node.number("bytes") or 0.0, node.number("operations") or 0.0
+    return Limit(us, node.text("bound_by"), node.number("share"), moved, operations, node.optional_text("unit"))
+
+
+def read_limits(node: Node | None) -> Limits | None:
+    """The rates behind them; None in scores of before."""
+    rates = node.optional_child("rates") if node else None
+    if node is None or rates is None:
+        return None
+    known = {name: value for name in rates.value if (value := rates.number(name)) is not None and value > 0}
+    return Limits(node.optional_text("device"), known, node.optional_text("source"))
