@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -91,51 +92,35 @@ def _tiles(first: Sequence[_Source], second: Sequence[_Source], ignored: frozens
         for index, value in enumerate(source.hashes):
             if value not in ignored:
                 where[value].append((number, index))
-    runs = [
-        _run_from(first, second, number, at, other, to, ignored)
-        for number, source in enumerate(first)
-        for at, value in enumerate(source.hashes)
-        if len(where.get(value, ())) <= _MOST_TIMES
-        for other, to in where.get(value, ())
-        if at == 0
-        or to == 0
-        or source.hashes[at - 1] != second[other].hashes[to - 1]
-        or source.hashes[at - 1] in ignored
-    ]
+    runs = []
+    for number, source in enumerate(first):
+        for at, value in enumerate(source.hashes):
+            places = where.get(value, ())
+            for other, to in places if len(places) <= _MOST_TIMES else ():
+                mine, theirs = source.hashes, second[other].hashes
+                if at == 0 or to == 0 or not _common(mine[at - 1 : at], theirs[to - 1 : to], ignored):
+                    runs.append(_Run(_common(mine[at:], theirs[to:], ignored), number, at, other, to))
+    return _apart(runs)
+
+
+def _common(mine: Sequence[int], theirs: Sequence[int], ignored: frozenset[int]) -> int:
+    """How many hashes two programs have in common from here on."""
+    pairs = zip(mine, theirs, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1] and pair[0] not in ignored, pairs))
+
+
+def _apart(runs: Sequence[_Run]) -> list[_Run]:
     taken: tuple[set[tuple[int, int]], set[tuple[int, int]]] = (set(), set())
     kept = []
     for run in sorted(runs, key=lambda run: (-run.length, *run[1:])):
-        spans = [
-            {(number, start + i) for i in range(run.length + GRAM - 1)}
-            for number, start in ((run.first, run.at), (run.second, run.to))
-        ]
-        if run.length + GRAM - 1 < _LEAST_TOKENS or any(used & span for used, span in zip(taken, spans, strict=True)):
-            continue
-        for used, span in zip(taken, spans, strict=True):
-            used |= span
-        kept.append(run)
+        tokens = run.length + GRAM - 1
+        first = {(run.first, run.at + i) for i in range(tokens)}
+        second = {(run.second, run.to + i) for i in range(tokens)}
+        if tokens >= _LEAST_TOKENS and not (taken[0] & first or taken[1] & second):
+            taken[0].update(first)
+            taken[1].update(second)
+            kept.append(run)
     return kept
-
-
-def _run_from(
-    first: Sequence[_Source],
-    second: Sequence[_Source],
-    number: int,
-    at: int,
-    other: int,
-    to: int,
-    ignored: frozenset[int],
-) -> _Run:
-    mine, theirs = first[number].hashes, second[other].hashes
-    length = 1
-    while (
-        at + length < len(mine)
-        and to + length < len(theirs)
-        and mine[at + length] == theirs[to + length]
-        and mine[at + length] not in ignored
-    ):
-        length += 1
-    return _Run(length, number, at, other, to)
 
 
 def _joined(found: Sequence[Stretch]) -> list[Stretch]:

@@ -45,20 +45,22 @@ class Place(NamedTuple):
 
 def grams(found: list[Token], gram: int = GRAM) -> list[int]:
     """The hash of every run of `gram` tokens, in order."""
-    words = [token.text for token in found]
-    return [zlib.crc32(" ".join(words[i : i + gram]).encode()) for i in range(len(words) - gram + 1)]
+    codes = {text: zlib.crc32(text.encode()).to_bytes(4, "big") for text in {token.text for token in found}}
+    words = b"".join(codes[token.text] for token in found)
+    return [zlib.crc32(words[4 * i : 4 * (i + gram)]) for i in range(len(found) - gram + 1)]
 
 
 def winnowed(hashes: list[int], window: int = WINDOW) -> dict[int, int]:
     """The hashes that are kept, each with its index (the first, when it recurs)."""
     kept: dict[int, int] = {}
-    last = -1
-    for start in range(max(1, len(hashes) - window + 1)) if hashes else ():
-        here = hashes[start : start + window]
-        least = min(here)
-        place = start + len(here) - 1 - here[::-1].index(least)
-        if place != last:
-            kept.setdefault(least, place)
+    place = last = -1
+    for end, value in enumerate(hashes):
+        if place < 0 or value <= hashes[place]:
+            place = end
+        elif place <= end - window:
+            place = max(range(end - window + 1, end + 1), key=lambda i: (-hashes[i], i))
+        if end >= min(window, len(hashes)) - 1 and place != last:
+            kept.setdefault(hashes[place], place)
             last = place
     return kept
 
@@ -166,11 +168,11 @@ class Comparison:
         for (a, b), values in shared.items():
             if len(values) < MIN_SHARED or len(values) < MIN_SHARE * min(own[a], own[b]):
                 continue
-            one, other = everybody[a], everybody[b]
-            if one.people & other.people:
+            first, second = everybody[a], everybody[b]
+            if first.people & second.people:
                 continue
-            places = _stretches(values, one, other)
-            found.append(Pointer(one, other, len(values), len(values) / own[a], len(values) / own[b], places))
+            places = _stretches(values, first, second)
+            found.append(Pointer(first, second, len(values), len(values) / own[a], len(values) / own[b], places))
         return sorted(found, key=lambda p: (-p.share, -p.shared, p.first, p.second))
 
 

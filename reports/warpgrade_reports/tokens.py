@@ -60,9 +60,11 @@ _PYTHON_CALLED = frozenset(
     atomic_cas debug_barrier to empty empty_like zeros_like shape stride numel float32 float16 bfloat16 int32
     int64""".split()  # noqa: SIM905
 )
+_OF_LINES = frozenset({"skip", "text"})  # what may hold a newline
+_SHOWN = {"number": "0", "text": "T"}
 _STEPS = {"++": "+=", "--": "-="}
 _OPERAND_ENDS = frozenset({"N", "]"})
-_OPERAND_GOES_ON = (["["], ["."], ["->"], ["("], ["::"])
+_OPERAND_GOES_ON = frozenset({"[", ".", "->", "(", "::"})
 _LONGEST_HEAD = 400  # tokens of a loop's head: text that is no program has no end of it
 
 
@@ -96,20 +98,13 @@ def _read(source: str, pattern: re.Pattern[str], word_of: Callable[[str, str], s
     for match in pattern.finditer(source):
         kind, text = match.lastgroup, match[0]
         if kind != "skip":
-            shown = (
-                word_of(text, before)
-                if kind == "word"
-                else text
-                if kind == "sign"
-                else "0"
-                if kind == "number"
-                else "T"
-            )
+            shown = word_of(text, before) if kind == "word" else _SHOWN.get(kind or "", text)
             # A type of several words, `unsigned long long`, is one.
             if shown and not (shown == before == "int"):
                 found.append(Token("N" if shown == "int" else shown, line))
             before = shown
-        line += text.count("\n")
+        if kind in _OF_LINES:
+            line += text.count("\n")
     return found
 
 
@@ -132,7 +127,8 @@ def _with_plain_loops(found: list[Token]) -> list[Token]:
 
 def _parts_of_loop(found: list[Token], at: int) -> tuple[int, int, int] | None:
     """Where the two semicolons and the closing parenthesis of the `for` at this place stand."""
-    depth, stops = 0, []
+    depth = 0
+    stops: list[int] = []
     for place in range(at + 1, min(len(found), at + _LONGEST_HEAD)):
         text = found[place].text
         depth += (text == "(") - (text == ")")
@@ -150,15 +146,19 @@ def _with_steps(found: list[Token]) -> list[Token]:
     while at < len(found):
         token = found[at]
         step = _STEPS.get(token.text)
-        after = [following.text for following in found[at + 1 : at + 3]]
         if step is None:
             result.append(token)
         elif result and result[-1].text in _OPERAND_ENDS:
             result += [Token(step, token.line), Token("0", token.line)]
-        elif after[:1] == ["N"] and after[1:] not in _OPERAND_GOES_ON:
+        elif _is_whole_name(found, at + 1):
             result += [found[at + 1], Token(step, token.line), Token("0", token.line)]
             at += 1
         else:
             result.append(token)
         at += 1
     return result
+
+
+def _is_whole_name(found: list[Token], at: int) -> bool:
+    texts = [token.text for token in found[at : at + 2]]
+    return texts[:1] == ["N"] and texts[-1] not in _OPERAND_GOES_ON
