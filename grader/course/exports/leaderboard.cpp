@@ -3,7 +3,6 @@
 #include <map>
 
 #include "course/exports/exports.h"
-#include "course/ingest/times.h"
 
 namespace warpgrade {
 using nlohmann::json;
@@ -169,7 +168,7 @@ json leaderboard(const Views& views, const Policy::Board& board, std::int64_t no
   if (board.attempt != "counts") list["attempt"] = board.attempt;
   if (board.renew_s > 0) list["renew_s"] = board.renew_s;
   if (board.is_frozen(now))
-    list["frozen"] = {{"from", format_time(board.frozen_from)}, {"until", format_time(board.frozen_until)}};
+    list["frozen"] = {{"from", board.frozen_from_text}, {"until", board.frozen_until_text}};
   return list;
 }
 

@@ -240,6 +240,8 @@ void read_board(const Place& place, const TimeZone& zone, Policy::Visibility& re
   frozen.only({"from", "until"});
   board.frozen_from = read_moment(frozen["from"], zone);
   board.frozen_until = read_moment(frozen["until"], zone);
+  board.frozen_from_text = zone.text(board.frozen_from);
+  board.frozen_until_text = zone.text(board.frozen_until);
   if (board.frozen_until <= board.frozen_from) frozen["until"].refuse("it is not after frozen.from");
 }
 
