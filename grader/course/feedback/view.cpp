@@ -238,8 +238,6 @@ class Viewer {
       view.update(only(
           line, {"threshold", "threshold_status", "baseline", "limit", "limit_threshold", "limit_status"}));
       if (line.contains("ratio")) view["ratio"] = only(line.at("ratio"), {"median", "low", "high"});
-      if (line.contains("limit"))
-        view["limit"] = only(line.at("limit"), {"us", "bound_by", "share", "low", "high", "unit"});
     }
     return view;
   }
