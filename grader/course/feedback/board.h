@@ -1,4 +1,5 @@
-// The views that the class's anonymous list is made of: which attempt of each student it shows, and until when.
+// The views that the class's anonymous list is made of: which attempt of each student it shows, and
+// until when.
 #pragma once
 
 #include <cstdint>
