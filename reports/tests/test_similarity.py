@@ -94,6 +94,24 @@ def test_a_shared_stretch_as_long_as_the_guarantee_shares_a_fingerprint(seed, dr
     assert set(first) & set(second), f"seed {seed}"
 
 
+def test_winnowing_keeps_what_the_papers_example_keeps():
+    """Schleimer, Wilkerson, Aiken 2003, figure 2: windows of four hashes."""
+    hashes = [77, 74, 42, 17, 98, 50, 17, 98, 8, 88, 67, 39, 77, 74, 42, 17, 98]
+    assert winnowed(hashes, 4) == {17: 3, 8: 8, 39: 11}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_of_each_window_the_least_hash_is_kept_and_the_rightmost_of_equals(seed):
+    rng = random.Random(seed)
+    hashes = [rng.randrange(12) for _ in range(rng.randrange(60))]
+    windows = [range(start, min(start + WINDOW, len(hashes))) for start in range(max(1, len(hashes) - WINDOW + 1))]
+    places = [min(window, key=lambda i: (hashes[i], -i)) for window in windows if hashes]
+    first = {}
+    for place in places:
+        first.setdefault(hashes[place], place)
+    assert winnowed(hashes) == first
+
+
 def test_a_renamed_copy_among_thirty_is_the_one_pair(tmp_path, draw):
     sources = {f"s{i}": HANDOUT + draw() for i in range(30)}
     sources["s17"] = renamed(sources["s3"], WORDS, random.Random(1))
