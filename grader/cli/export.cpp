@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <ctime>
 #include <filesystem>
 #include <future>
 #include <map>
@@ -23,6 +24,7 @@
 #include "cli/commands.h"
 #include "cli/exported_class.h"
 #include "cli/grade_files.h"
+#include "cli/similar_options.h"
 #include "cli/view_file.h"
 #include "course/batch/class_run.h"
 #include "course/batch/contain.h"
@@ -40,7 +42,8 @@ struct ExportOptions {
   fs::path run;
   fs::path output;  // default: RUN/export
   std::vector<std::string> formats;
-  std::optional<fs::path> gradebook, policy, sources, ladder;
+  std::optional<fs::path> gradebook, policy, ladder;
+  SimilarOptions similar;
   std::optional<std::string> student, column;
   std::string source_root;
   std::optional<fs::path> worksheet;
@@ -86,7 +89,7 @@ class Export {
     write_text(scratch.path() / "people.json", json_text(people()) + "\n");
     std::vector<std::string> arguments{options_.run.string(), "--people",
                                        (scratch.path() / "people.json").string()};
-    if (options_.sources) arguments.insert(arguments.end(), {"--sources", options_.sources->string()});
+    options_.similar.append_to(arguments);
     if (as_json) arguments.emplace_back("--json");
     fmt::print("{}", run_reports_module("warpgrade_reports.attention", arguments));
     return kExitGraded;
@@ -94,6 +97,8 @@ class Export {
 
   // The exit code: that of a judge's fault where a student's files are missing.
   int execute() {
+    if (options_.similar.is_asked() && !wants("class-report"))
+      throw UsageError("--against and --keep-fingerprints belong to the class report: name class-report too");
     read_run();
     choose_students();
     refuse_unfinished();
@@ -301,7 +306,9 @@ class Export {
       start("feedback", "warpgrade_reports.feedback", arguments, output_ / "feedback");
     }
     if (wants("leaderboard") && policy_.visibility.leaderboard && !students_.own.empty()) {
-      write_text(scratch / "leaderboard.json", json_text(leaderboard(students_.own), 1) + "\n");
+      write_text(
+          scratch / "leaderboard.json",
+          json_text(leaderboard(students_.own, policy_.visibility.board, std::time(nullptr)), 1) + "\n");
       start("leaderboard", "warpgrade_reports.leaderboard",
             {(scratch / "leaderboard.json").string(), "--output", (output_ / "leaderboard.html").string()},
             output_ / "leaderboard.html");
@@ -309,7 +316,7 @@ class Export {
     if (wants("class-report")) {
       std::vector<std::string> arguments{options_.run.string(), "--output",
                                          (output_ / "class-report").string()};
-      if (options_.sources) arguments.insert(arguments.end(), {"--sources", options_.sources->string()});
+      options_.similar.append_to(arguments);
       if (options_.ladder) arguments.insert(arguments.end(), {"--ladder", options_.ladder->string()});
       if (options_.no_pdf) arguments.push_back("--no-pdf");
       write_text(scratch / "people.json", json_text(people()) + "\n");
@@ -407,7 +414,7 @@ void add_attention_command(CLI::App& app, int& code) {
   command->add_option("run", options->run, "a run's folder, scored")->required();
   command->add_option("--gradebook", options->gradebook, "the course's gradebook; default: the run's own")
       ->envname("WARPGRADE_GRADEBOOK");
-  command->add_option("--sources", options->sources, "a folder for each submission; default: the snapshots");
+  options->similar.add_compared(*command);
   command->add_flag("--without-overrides", options->without_overrides, "without the gradebook");
   command->add_flag("--json", *as_json, "for programs");
   command->callback([options, as_json, &code] { code = Export(*options).show_attention(*as_json); });
@@ -465,13 +472,13 @@ void add_export_command(CLI::App& app, int& code) {
       ->capture_default_str();
   command->add_option("--policy", options->policy,
                       "what students may see by another policy than the run's own");
-  command->add_option("--sources", options->sources,
-                      "a folder a submission, to look for similar ones; default: the run's snapshots");
   command
       ->add_option("--ladder", options->ladder,
                    "a run of the staff's steps on the class's model of GPU, to show between which steps a "
                    "class stands")
       ->check(CLI::ExistingDirectory);
+  options->similar.add_compared(*command);
+  options->similar.add_kept(*command);
   command->add_option("--source-root", options->source_root,
                       "where a repository has the sources, for remarks at their lines (github, gitlab)");
   command->add_flag("--no-pdf", options->no_pdf, "the class report as HTML alone");

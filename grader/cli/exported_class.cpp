@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <ctime>
+
 #include "base/error.h"
 #include "base/files.h"
 #include "course/batch/class_run.h"
+#include "course/feedback/board.h"
 #include "course/score/score.h"
 
 namespace warpgrade {
@@ -149,9 +152,13 @@ class Sorting {
 
 ExportedClass exported_class(const Policy& policy, const RunParts& parts, const FinalGrades& finals,
                              const std::string& made_from, const ExportChoice& choice) {
-  return Sorting(policy, parts, finals, made_from, choice)
-      .of(feedback_views(policy, parts, pseudonyms(pseudonym_key(parts.folder), parts.run), finals.points,
-                         made_from));
+  const std::map<std::string, std::string> names = pseudonyms(pseudonym_key(parts.folder), parts.run);
+  ExportedClass students = Sorting(policy, parts, finals, made_from, choice)
+                               .of(feedback_views(policy, parts, names, finals.points, made_from));
+  const std::int64_t now = std::time(nullptr);
+  if (lists_other_attempts(policy.visibility.board, now))
+    students.own = board_views(policy, parts, names, now);
+  return students;
 }
 
 std::string unfinished_text(const ExportedClass& students) {

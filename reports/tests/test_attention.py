@@ -5,7 +5,7 @@ import json
 import pytest
 from synthetic_class import SyntheticClass
 from warpgrade_reports.attention import main
-from warpgrade_reports.class_report import write_class_report
+from warpgrade_reports.class_report import main as class_report
 from warpgrade_reports.people import Item, Need, text_of
 
 FACTS = {  # what `warpgrade export` tells of somebody, and the reason that this is
@@ -51,9 +51,9 @@ def test_every_reason_is_on_the_terminal_with_its_people_and_notes(class_folder,
 
 def test_the_staffs_page_has_the_same_list(class_folder, capsysbinary):
     needs = json.loads(listed(class_folder, capsysbinary, "--json"))["needs"]
-    page = write_class_report(
-        class_folder, class_folder.parent / "report", pdf=False, people=class_folder.parent / "people.json"
-    ).read_text(encoding="utf-8")
+    output, people = class_folder.parent / "report", class_folder.parent / "people.json"
+    assert class_report([str(class_folder), "--output", str(output), "--no-pdf", "--people", str(people)]) == 0
+    page = (output / "index.html").read_text(encoding="utf-8")
     for need in needs:
         section = page.split(f'<section id="{need["reason"]}">')[1].split("</section>")[0]
         assert section.count("<li>") == len(need["people"]), need

@@ -10,9 +10,12 @@ import pytest
 from conftest import Page
 from synthetic import SyntheticRun
 from synthetic_class import SyntheticClass
-from warpgrade_reports.class_report import main, render_class_report
+from warpgrade_reports.class_report import Similar, main, render_class_report
 from warpgrade_reports.class_stats import box_of, case_lines, doubts, mistakes, score_bins, spending
 from warpgrade_reports.reading import read_run
+from warpgrade_reports.similarity import Comparison
+
+NONE = Similar([], [], Comparison([]))
 
 
 @pytest.fixture(scope="module")
@@ -110,14 +113,14 @@ def test_a_pdf_of_many_leaves_the_table_of_all_to_the_page(class_folder):
     run = read_run(class_folder)
     people = [{"id": f"p{n}", "name": f"Person {n}", "points": 1.0, "verdict": "not_submitted"} for n in range(301)]
     page, on_paper = (
-        render_class_report(run, class_folder, ([], 0), (people, ""), printed=printed) for printed in (False, True)
+        render_class_report(run, class_folder, NONE, (people, ""), printed=printed) for printed in (False, True)
     )
     assert page.count('<tr id="student-') == 301
     assert '<tr id="student-' not in on_paper and "#student-" not in on_paper
     assert "The table of all 301 stands in index.html" in on_paper
     assert page.count("<li>") - on_paper.count("<li>") == 301 - 60
     assert "And 241 more, in index.html." in on_paper
-    few = render_class_report(run, class_folder, ([], 0), (people[:300], ""), printed=True)
+    few = render_class_report(run, class_folder, NONE, (people[:300], ""), printed=True)
     assert few.count('<tr id="student-') == 300
 
 

@@ -13,6 +13,8 @@ import pytest
 from browser import CHROMIUM, LOOK, ask, browse
 from synthetic import SyntheticRun
 from synthetic_class import ROOT, SyntheticClass
+from warpgrade_reports.class_report import find_similar, save_pairs
+from warpgrade_reports.earlier import keep_fingerprints
 from warpgrade_reports.page import render_pages
 from warpgrade_reports.reading import read_run
 
@@ -29,6 +31,7 @@ def pages(tmp_path_factory):
     found |= report_of(SyntheticRun(backend="emulator", students=8).write(folder / "emulated"), "emulator's ")
     ladder = SyntheticRun(students=0, kind="ladder", graphs=["arxiv", "ddi"]).write(folder / "ladder")
     found["ladder"] = report_of(ladder, "")["index"]
+    found |= pairs_of(run, folder)
     if WARPGRADE.exists():
         for command in (["collect", run], ["export", run, "--no-pdf", "--format", "leaderboard,feedback,class-report"]):
             subprocess.run([WARPGRADE, *map(str, command)], check=True, capture_output=True, timeout=300)
@@ -54,6 +57,14 @@ def made_class(folder):
         "refusal": {"reason": "unsafe_name", "message": "../x leads out of the archive", "next_step": "pack it again"},
     }
     return made.write(folder)
+
+
+def pairs_of(run, folder):
+    """A pair of programs beside each other, and one of which fingerprints alone were kept."""
+    kept = folder / "kept.json"
+    keep_fingerprints(find_similar(run, "spmm", None).comparison, run, kept)
+    save_pairs(read_run(run), find_similar(run, "spmm", None, [kept]), folder)
+    return {"pair": folder / "similar/1.html", "kept pair": folder / "similar/2.html"}
 
 
 def report_of(run, of):

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from warpgrade_reports.class_report import MOST_POINTERS, find_pointers
+from warpgrade_reports.class_report import add_similar_options, find_similar
 from warpgrade_reports.class_stats import doubts
 from warpgrade_reports.people import Need, needs_of, read_people, text_of
 from warpgrade_reports.reading import read_run
@@ -35,7 +35,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--people", type=Path, required=True, metavar="FILE", help="as `warpgrade export` tells of them"
     )
-    parser.add_argument("--sources", type=Path, metavar="DIR", help="a folder a submission; default: the snapshots")
+    add_similar_options(parser)
     parser.add_argument("--json", action="store_true", help="for programs")
     options = parser.parse_args(arguments)
     try:
@@ -43,8 +43,8 @@ def main(arguments: list[str] | None = None) -> int:
         people, _ = read_people(options.people)
         for row, person in enumerate(people):
             person["row"] = row
-        similar, _ = find_pointers(options.run, run.lab, options.sources)
-        needs = needs_of(people, doubts(run), similar[:MOST_POINTERS])
+        similar = find_similar(options.run, run.lab, options.sources, options.against)
+        needs = needs_of(people, doubts(run), similar.shown)
         sys.stdout.buffer.write((json_of(needs) if options.json else text_of(needs)).encode("utf-8", "replace"))
     except ReportInputError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -7,14 +7,12 @@ time and infrastructure. Exit 0: done; 1: the input cannot be rendered.
 from __future__ import annotations
 
 import argparse
-import json
 import multiprocessing
-import os
 import re
 import sys
 import tempfile
-from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +32,7 @@ from warpgrade_reports.class_stats import (
     student_means,
     verdict_line,
 )
+from warpgrade_reports.earlier import compared, keep_fingerprints
 from warpgrade_reports.feedback import environment, plain, scrolling_tables
 from warpgrade_reports.grouping import groups_of
 from warpgrade_reports.learnt import estimate_charts
@@ -41,11 +40,11 @@ from warpgrade_reports.model import Run
 from warpgrade_reports.people import Person, link_of, needs_of, read_people, text_of
 from warpgrade_reports.publishing import publish, refuse_strangers, sweep
 from warpgrade_reports.reading import read_run
-from warpgrade_reports.similarity import Pointer, Print, pointers, print_of
+from warpgrade_reports.side_by_side import render_pair
+from warpgrade_reports.similarity import Comparison, Pointer
 from warpgrade_reports.source import ReportInputError
 
 _TEMPLATES = Path(__file__).parent / "templates"
-_ROOT = Path(__file__).resolve().parents[2]
 MOST_POINTERS = 40
 MOST_NEEDS_PRINTED = 60  # people by reason in such a PDF
 MOST_PRINTED = 300  # people in a PDF: WeasyPrint takes half a minute for a table of 1,000 rows that nobody can search
@@ -62,49 +61,25 @@ def duration(seconds: float | None) -> str:
     return f"{fmt.digits(seconds)} s"
 
 
-def source_folders(folder: Path, sources: Path | None) -> tuple[dict[str, Path], list[frozenset[str]]]:
-    """Each student submission's sources, and which submissions are one student's: those are not compared."""
-    run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-    snapshots = _snapshots(folder)
-    found: dict[str, Path] = {}
-    by_student: dict[str, set[str]] = defaultdict(set)
-    for submission in run.get("submissions", []):
-        if submission.get("role", "student") != "student":
-            continue
-        name = submission["id"]
-        place = sources / name if sources else snapshots.get(name)
-        if place is not None and place.is_dir():
-            found[name] = place
-        for member in submission.get("members") or [submission.get("student", name)]:
-            by_student[str(member)].add(name)
-    return found, [frozenset(names) for names in by_student.values() if len(names) > 1]
+@dataclass(frozen=True)
+class Similar:
+    """Pairs of this class, and pairs with earlier years' and given programs, most first."""
+
+    within: Sequence[Pointer]
+    earlier: Sequence[Pointer]
+    comparison: Comparison
+
+    @property
+    def shown(self) -> list[Pointer]:
+        """Those that have a line in the report and a page."""
+        return [*self.within[:MOST_POINTERS], *self.earlier[:MOST_POINTERS]]
 
 
-def _snapshots(folder: Path) -> dict[str, Path]:
-    """Where each submission's sources were kept when the class was taken in; none of a run without a class."""
-    class_list = folder / "submissions.json"
-    if not class_list.is_file():
-        return {}
-    attempts = json.loads(class_list.read_text(encoding="utf-8")).get("attempts", [])
-    return {
-        attempt["submission"]: folder / "snapshots" / Path(attempt["snapshot"]).name
-        for attempt in attempts
-        if "submission" in attempt and "snapshot" in attempt
-    }
-
-
-def find_pointers(folder: Path, lab: str, sources: Path | None) -> tuple[list[Pointer], int]:
-    """The pairs that share code beyond the hand-out's, and how many submissions had sources to look at."""
-    folders, together = source_folders(folder, sources)
-    given = [_ROOT / "student" / lab, _ROOT / "reference/include"]
-    handout = [print_of("handout", place) for place in given if place.is_dir()]
-    tasks = sorted(folders.items())
-    if len(tasks) > 50 and (os.cpu_count() or 1) > 1:  # noqa: PLR2004 - starting processes costs more than that
-        with multiprocessing.Pool(2) as pool:
-            prints: list[Print] = pool.starmap(print_of, tasks, chunksize=8)
-    else:
-        prints = [print_of(*task) for task in tasks]
-    return pointers(prints, handout, together), len(tasks)
+def find_similar(folder: Path, lab: str, sources: Path | None, against: Sequence[Path] = ()) -> Similar:
+    """The pairs that share code beyond the hand-out's; raises ReportInputError where `against` is nothing of use."""
+    comparison = compared(folder, lab, sources, against)
+    found = comparison.pointers()
+    return Similar([p for p in found if not p.other.origin], [p for p in found if p.other.origin], comparison)
 
 
 def _summary(run: Run) -> dict[str, Any]:
@@ -154,7 +129,7 @@ def _pictures(run: Run, kept: Run | None, *, printed: bool) -> dict[str, Any]:
 def render_class_report(
     run: Run,
     folder: Path,
-    found: tuple[list[Pointer], int],
+    similar: Similar,
     people: tuple[list[Person], str],
     *,
     printed: bool = False,
@@ -169,8 +144,6 @@ def render_class_report(
         person["row"] = row
     lines = case_lines(run) if run.speed_measured else []
     listed = [] if printed and len(people[0]) > MOST_PRINTED else people[0]
-    similar, looked = found
-    titles = {s.id: s.title for s in run.submissions}
     context: Mapping[str, Any] = {
         "run": run,
         "summary": _summary(run),
@@ -184,17 +157,17 @@ def render_class_report(
         "rates_svg": class_svg.pass_rates(lines, "Thresholds") if lines else "",
         "mistakes": mistakes(run),
         "doubts": doubts(run),
-        "needs": needs_of(people[0], doubts(run), similar[:MOST_POINTERS]),
+        "needs": needs_of(people[0], doubts(run), similar.shown),
         "people": people[0],
         "listed": listed,
         "most": None if listed or not people[0] else MOST_NEEDS_PRINTED,
         "link_of": link_of,
         "made_from": people[1],
         "script": Markup((_TEMPLATES / "sort.js").read_text(encoding="utf-8")),  # noqa: S704 - our own file
-        "pointers": similar[:MOST_POINTERS],
-        "left_out": max(0, len(similar) - MOST_POINTERS),
-        "looked": looked,
-        "titles": titles,
+        "similar": similar,
+        "most_pointers": MOST_POINTERS,
+        "page_of_pair": None if printed else page_of_pair,
+        "titles": {s.id: s.title for s in run.submissions},
         "spent": spending(run, folder),
         "duration": duration,
         "plain": plain,
@@ -243,24 +216,38 @@ def _save_plots(run: Run, folder: Path, kept: Run | None) -> None:
         class_png.save_ranks(every, folder / "ranks.png")
 
 
+def page_of_pair(number: int) -> str:
+    """A pair's page, below the report's folder."""
+    return f"similar/{number}.html"
+
+
+def save_pairs(run: Run, similar: Similar, folder: Path) -> None:
+    """Both programs of each pair that is shown beside each other, as similar/*.html below the folder."""
+    titles = {s.id: s.title for s in run.submissions}
+    style = (_TEMPLATES / "style.css").read_text(encoding="utf-8")
+    for number, pointer in enumerate(similar.shown, 1):
+        page = render_pair(pointer, similar.comparison, titles, style=style, back="../index.html#similar")
+        place = folder / page_of_pair(number)
+        place.parent.mkdir(exist_ok=True)
+        place.write_text(page, encoding="utf-8", errors="replace", newline="\n")
+
+
 def write_class_report(
+    run: Run,
     folder: Path,
     output: Path,
+    similar: Similar,
+    listed: tuple[list[Person], str],
     *,
-    sources: Path | None = None,
     pdf: bool = True,
-    people: Path | None = None,
-    ladder: Path | None = None,
+    kept: Run | None = None,
 ) -> Path:
-    """Writes index.html, class-report.pdf and plots/*.png, whole or not at all; returns the page's path."""
-    refuse_strangers(output)
-    run = read_run(folder, samples=False)
-    if not run.students:
-        raise ReportInputError(str(folder), "expected a student's submission, got none", "grade a class")
-    found, listed = find_pointers(folder, run.lab, sources), read_people(people)
-    kept = read_run(ladder, samples=False) if ladder else None
-    page = render_class_report(run, folder, found, listed, ladder=kept)
-    attention = text_of(needs_of(listed[0], doubts(run), found[0][:MOST_POINTERS]))
+    """Writes index.html, similar/*.html, class-report.pdf and plots/*.png, whole or not at all.
+
+    `kept`: a run of the staff's steps. Returns the page's path.
+    """
+    page = render_class_report(run, folder, similar, listed, ladder=kept)
+    attention = text_of(needs_of(listed[0], doubts(run), similar.shown))
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
         sweep(output.parent, ".class-report-")
@@ -268,13 +255,14 @@ def write_class_report(
             staged = Path(scratch) / "report"
             staged.mkdir()
             (staged / "attention.txt").write_text(attention, encoding="utf-8", errors="replace", newline="\n")
+            save_pairs(run, similar, staged)
             (staged / "index.html").write_text(page, encoding="utf-8", errors="replace", newline="\n")
             # The plots beside the PDF: both take seconds and neither needs the other.
             plots = multiprocessing.Process(target=_save_plots, args=(run, staged / "plots", kept))
             plots.start()
             try:
                 if pdf:
-                    on_paper = render_class_report(run, folder, found, listed, printed=True, ladder=kept)
+                    on_paper = render_class_report(run, folder, similar, listed, printed=True, ladder=kept)
                     save_pdf(on_paper, staged / "class-report.pdf")
             finally:
                 plots.join()
@@ -287,30 +275,59 @@ def write_class_report(
     return output / "index.html"
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """The command; returns its exit code."""
+def add_similar_options(parser: argparse.ArgumentParser) -> None:
+    """What programs are read and compared, of each command that looks for similar ones."""
+    parser.add_argument("--sources", type=Path, metavar="DIR", help="a folder a submission; default: the snapshots")
+    parser.add_argument(
+        "--against",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="an earlier year's run, a folder of programs or a file of kept fingerprints; may be repeated",
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="warpgrade_reports.class_report", description="How a class did, for teachers."
     )
     parser.add_argument("run", type=Path, metavar="RUN_DIR")
     parser.add_argument("--output", type=Path, metavar="DIR", help="default: RUN_DIR/class-report")
-    parser.add_argument("--sources", type=Path, metavar="DIR", help="a folder a submission; default: the snapshots")
+    add_similar_options(parser)
+    parser.add_argument(
+        "--keep-fingerprints", type=Path, metavar="FILE", help="writes this class's, for --against in a later year"
+    )
+    parser.add_argument(
+        "--fingerprint-names",
+        choices=("pseudonyms", "ids"),
+        default="pseudonyms",
+        help="what students are called there; default: pseudonyms",
+    )
     parser.add_argument("--people", type=Path, metavar="FILE", help="the students, as `warpgrade export` tells of them")
     parser.add_argument(
         "--ladder", type=Path, metavar="RUN", help="a run of the staff's steps on the same model of GPU"
     )
     parser.add_argument("--no-pdf", action="store_true", help="HTML and PNG alone")
-    options = parser.parse_args(arguments)
+    return parser
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command; returns its exit code."""
+    options = _parser().parse_args(arguments)
     output = options.output or options.run / "class-report"
     try:
-        write_class_report(
-            options.run,
-            output,
-            sources=options.sources,
-            pdf=not options.no_pdf,
-            people=options.people,
-            ladder=options.ladder,
-        )
+        refuse_strangers(output)
+        run = read_run(options.run, samples=False)
+        if not run.students:
+            raise ReportInputError(str(options.run), "expected a student's submission, got none", "grade a class")
+        similar = find_similar(options.run, run.lab, options.sources, options.against)
+        if options.keep_fingerprints:
+            kept, names = options.keep_fingerprints, options.fingerprint_names
+            keep_fingerprints(similar.comparison, options.run, kept, names=names)
+        ladder = read_run(options.ladder, samples=False) if options.ladder else None
+        listed = read_people(options.people)
+        write_class_report(run, options.run, output, similar, listed, pdf=not options.no_pdf, kept=ladder)
     except ReportInputError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

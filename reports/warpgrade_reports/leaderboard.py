@@ -1,5 +1,6 @@
 """`python -m warpgrade_reports.leaderboard BOARD.json --output FILE.html`: the class's anonymous list.
 
+The page needs nothing beside it and is put in place whole: a web server may show its folder while it is written anew.
 Reads warpgrade.leaderboard.v1, which holds pseudonyms and no person. Exit 0: done; 1: the input cannot be rendered.
 """
 
@@ -13,10 +14,31 @@ from typing import Any
 
 from markupsafe import Markup
 
+from warpgrade_reports import format as fmt
 from warpgrade_reports.feedback import environment, scrolling_tables
 from warpgrade_reports.source import ReportInputError, read_node
 
 _TEMPLATES = Path(__file__).parent / "templates"
+
+
+def languages_of(rows: list[dict[str, Any]]) -> dict[str, dict[str, int]]:
+    """Where more than one language is on the list: each one's own order, the place by name.
+
+    A place that the whole list shares is shared here too.
+    """
+    found: dict[str, dict[str, int]] = {}
+    ranks: dict[str, list[int]] = {}
+    for row in rows:
+        language = row.get("language", "")
+        before = ranks.setdefault(language, [])
+        before.append(row["rank"])
+        found.setdefault(language, {})[row["name"]] = before.index(row["rank"]) + 1
+    return found if len(found) > 1 else {}
+
+
+def share_text(value: float | None) -> str:
+    """A share of the limit in percent."""
+    return fmt.UNKNOWN if value is None else f"{100 * value:.0f} %"
 
 
 def render_leaderboard(board: dict[str, Any]) -> str:
@@ -31,6 +53,9 @@ def render_leaderboard(board: dict[str, Any]) -> str:
         .render(
             board=board,
             best=best,
+            languages=languages_of(board["rows"]),
+            with_share=any(isinstance(row.get("share"), int | float) for row in board["rows"]),
+            share_text=share_text,
             ranked_by_speed=any(row.get("speed") for row in board["rows"]),
             style=Markup((_TEMPLATES / "style.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
             script=Markup((_TEMPLATES / "sort.js").read_text(encoding="utf-8")),  # noqa: S704 - our own file

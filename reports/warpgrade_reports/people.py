@@ -72,11 +72,15 @@ def needs_of(people: Sequence[Person], doubts: Sequence[Doubt], pointers: Sequen
         person = owners.get(submission)
         return _item(person) if person else Item(title, "#person", "")
 
+    def other(pointer: Pointer) -> str:
+        origin = pointer.other.origin
+        return f"{pointer.second} of {origin}" if origin else owner(pointer.second, pointer.second).name
+
     def cases(field: str) -> tuple[Item, ...]:
         return those(lambda p: p.get(field), lambda p: ", ".join(p[field]))
 
     faults = [(owner(d.submission.id, d.submission.title), d) for d in doubts]
-    alike = [(owner(p.first, p.first), owner(p.second, p.second)) for p in pointers]
+    alike = [(owner(p.first, p.first), other(p)) for p in pointers]
     needs = [
         Need("appeals", "Appeals", "A student asks for another look; `warpgrade grades appeal --close` answers.",
              those(lambda p: p.get("appeal"), lambda p: p["appeal"])),
@@ -96,7 +100,7 @@ def needs_of(people: Sequence[Person], doubts: Sequence[Doubt], pointers: Sequen
         Need("near", "Near a threshold", "Another run may decide otherwise: `warpgrade regrade` measures again.",
              cases("near")),
         Need("alike", "Look-alikes", "Their code shares stretches: pointers, not verdicts; see below.",
-             tuple(Item(a.name, a.link, f"and {b.name}") for a, b in alike)),
+             tuple(Item(a.name, a.link, f"and {b}") for a, b in alike)),
         Need("claimed", "Time not confirmed", "It is a commit's: `batch --confirm-time` takes or corrects it.",
              those(lambda p: p.get("claimed_time"), lambda p: p["claimed_time"])),
         Need("late", "Late", "The policy took points off, or would have without grace.",

@@ -28,12 +28,12 @@ def read_plain(file: Path, most_bytes: int) -> bytes | None:
     return content if len(content) <= most_bytes else None
 
 
-def files_below(folder: Path) -> Iterator[Path]:
+def files_below(folder: Path, most: int = MAX_ENTRIES) -> Iterator[Path]:
     """Names of files in the folder, sorted in each sub-folder.
 
-    No link is entered, and neither depth nor count is without an end.
+    No link is entered, and neither depth nor count is without an end: after `most` entries it stops.
     """
-    left = MAX_ENTRIES
+    left = most
     for place, folders, files in os.walk(folder, followlinks=False):
         left -= len(folders) + len(files)
         if left < 0:

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <limits>
+#include <map>
 #include <set>
 
 #include "base/error.h"
@@ -37,18 +39,48 @@ std::int64_t bytes_below(const fs::path& folder) {
   return bytes;
 }
 
-// The views of a lab's latest runs, each under its student's pseudonym.
-Views views_of(const Queue& queue, const std::vector<Request>& runs) {
+json view_of(const Queue& queue, const Request& run) {
+  const fs::path file = queue.folder_of(run.id) / "view.json";
+  json view = fs::exists(file) ? json::parse(read_text(file), nullptr, false) : json();
+  return view.is_object() ? view : json();
+}
+
+// By student, of each the last run; null where its files are gone.
+std::map<std::string, json> last_views(const Queue& queue, const std::vector<Request>& runs) {
+  std::map<std::string, json> views;
+  for (const Request& run : runs) views[run.student] = view_of(queue, run);
+  return views;
+}
+
+// By student, of each the best run. What is known is kept in `file`, since a run's files go one day, and so
+// that no run is read twice.
+std::map<std::string, json> best_views(const Queue& queue, const std::vector<Request>& runs,
+                                       const std::vector<std::string>& cases, const fs::path& file) {
+  json known = fs::exists(file) ? json::parse(read_text(file), nullptr, false) : json();
+  if (!known.is_object() || known.value("cases", json()) != json(cases))
+    known = {{"cases", cases}, {"seen", json::array()}, {"views", json::object()}};
+  std::set<std::int64_t> seen = known.at("seen");
+  json& views = known.at("views");
+  for (const Request& run : runs) {
+    if (!seen.insert(run.id).second) continue;
+    json view = view_of(queue, run);
+    if (!view.is_null() && (!views.contains(run.student) || !stands_above(views[run.student], view)))
+      views[run.student] = std::move(view);
+  }
+  known["seen"] = seen;
+  write_text(file, json_text(known) + "\n");
+  return views.get<std::map<std::string, json>>();
+}
+
+// Each under its student's pseudonym.
+Views named_views(const Queue& queue, std::map<std::string, json> by_student) {
   json people = json::array();
-  for (const Request& run : runs) people.push_back({{"id", run.student}});
+  for (const auto& [student, view] : by_student) people.push_back({{"id", student}});
   const auto names = pseudonyms(pseudonym_key(queue.desk()), {{"submissions", people}});
   Views views;
-  for (const Request& run : runs) {
-    const fs::path file = queue.folder_of(run.id) / "view.json";
-    if (!fs::exists(file)) continue;
-    json view = json::parse(read_text(file), nullptr, false);
-    if (!view.is_object()) continue;
-    view["pseudonym"] = names.at(run.student);
+  for (auto& [student, view] : by_student) {
+    if (view.is_null()) continue;
+    view["pseudonym"] = names.at(student);
     view["run"] = "desk";
     views.push_back(std::move(view));
   }
@@ -59,17 +91,24 @@ Views views_of(const Queue& queue, const std::vector<Request>& runs) {
 // the others.
 void write_leaderboard(const Queue& queue, const std::string& lab, const Policy& policy,
                        const fs::path& folder) {
-  const std::vector<Request> runs =
-      queue.latest_judged(lab, open_cases(lab, policy, queue.setting("backend")));
-  std::string mark;
+  const Policy::Board& board = policy.visibility.board;
+  const auto now = static_cast<std::int64_t>(now_s());
+  const double before =
+      board.is_frozen(now) ? static_cast<double>(board.frozen_from) : std::numeric_limits<double>::max();
+  const std::vector<std::string> cases = open_cases(lab, policy, queue.setting("backend"));
+  const std::vector<Request> runs = queue.latest_judged(lab, cases, before);
+  std::string mark = policy.hash + (board.is_frozen(now) ? " frozen " : " ");
   for (const Request& run : runs) mark += std::to_string(run.id) + " ";
   const fs::path stamp = folder / ("." + lab);
   if (runs.empty() || (fs::exists(stamp) && read_text(stamp) == mark)) return;
-  const Views views = views_of(queue, runs);
+  const Views views =
+      named_views(queue, board.attempt == "best" ? best_views(queue, queue.all_judged(lab, cases, before),
+                                                              cases, queue.desk() / ("best-" + lab + ".json"))
+                                                 : last_views(queue, runs));
   if (views.empty()) return;
   make_directories(folder);
   const TemporaryDirectory scratch("warpgrade-leaderboard");
-  write_text(scratch.path() / "board.json", json_text(leaderboard(views), 1) + "\n");
+  write_text(scratch.path() / "board.json", json_text(leaderboard(views, board, now), 1) + "\n");
   run_reports_module("warpgrade_reports.leaderboard", {(scratch.path() / "board.json").string(), "--output",
                                                        (folder / (lab + ".html")).string()});
   write_text(stamp, mark);

@@ -129,7 +129,12 @@ class Queue {
   std::vector<Request> ended_since(std::int64_t after_id, double since) const;
   // One a student, in the order of their ids. With `cases`: of the runs that judged just these.
   std::vector<Request> latest_judged(const std::string& lab) const;
-  std::vector<Request> latest_judged(const std::string& lab, const std::vector<std::string>& cases) const;
+  // Of runs of these cases that arrived before `before`, seconds since 1970.
+  std::vector<Request> latest_judged(const std::string& lab, const std::vector<std::string>& cases,
+                                     double before) const;
+  // Not only each student's last one.
+  std::vector<Request> all_judged(const std::string& lab, const std::vector<std::string>& cases,
+                                  double before) const;
 
   // ---- administration
   std::string setting(const std::string& name) const;  // "drain": why nothing is taken; "": it is

@@ -226,14 +226,21 @@ std::vector<Request> Queue::latest_judged(const std::string& lab) const {
   });
 }
 
-std::vector<Request> Queue::latest_judged(const std::string& lab,
-                                          const std::vector<std::string>& cases) const {
+std::vector<Request> Queue::latest_judged(const std::string& lab, const std::vector<std::string>& cases,
+                                          double before) const {
   return impl_->guarded([&] {
     return impl_->many(
-        "id IN (SELECT max(id) FROM requests WHERE state = 'judged' AND lab = ? AND cases = ? GROUP BY "
-        "student) "
-        "ORDER BY student",
-        lab, json(cases).dump());
+        "id IN (SELECT max(id) FROM requests WHERE state = 'judged' AND lab = ? AND cases = ? AND arrived < "
+        "? GROUP BY student) ORDER BY student",
+        lab, json(cases).dump(), before);
+  });
+}
+
+std::vector<Request> Queue::all_judged(const std::string& lab, const std::vector<std::string>& cases,
+                                       double before) const {
+  return impl_->guarded([&] {
+    return impl_->many("state = 'judged' AND lab = ? AND cases = ? AND arrived < ? ORDER BY id", lab,
+                       json(cases).dump(), before);
   });
 }
 

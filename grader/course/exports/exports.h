@@ -2,9 +2,12 @@
 // what a student may not see is not there to be exported.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
+
+#include "course/score/policy.h"
 
 namespace warpgrade {
 
@@ -69,10 +72,14 @@ std::string github_summary(const nlohmann::json& view);
 nlohmann::json gitlab_quality(const nlohmann::json& view, const std::string& root);
 
 // The anonymous list: {schema, run, lab, baseline, titles, rows: [{rank, shared, name, points, max_points,
-// correct, total, speed, speedups}]}, best first: by points, then by `speed`, the geometric mean of the
-// speed-ups over the thresholds' baseline with its interval, of who has all of these cases correct. Whom the
-// measurement cannot tell from the first of a rank shares it.
-nlohmann::json leaderboard(const Views& views);
+// correct, total, speed, share, language, speedups}]}, best first: by points, then by `speed`, the geometric
+// mean of the speed-ups over the thresholds' baseline with its interval, of who has all of these cases
+// correct. Whom the measurement cannot tell from the first of a rank shares it. As `board` says also cases,
+// attempt, renew_s and, if it is frozen at `now`, frozen.
+nlohmann::json leaderboard(const Views& views, const Policy::Board& board = {}, std::int64_t now = 0);
+
+// Whether the first view stands higher there than the second.
+bool stands_above(const nlohmann::json& view, const nlohmann::json& other);
 
 // The widths that speed-ups are averaged by: the lab's few, or all together.
 inline constexpr int kAllWidths = 0;

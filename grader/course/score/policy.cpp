@@ -217,7 +217,36 @@ void read_limits(const Place& limits, Policy::Limits& result) {
   result.output_kb = static_cast<std::size_t>(limits["output_kb"].number_or(256, 1, 1 << 20));
 }
 
-void read_visibility(const Place& place, const Words& words, Policy::Visibility& result) {
+std::int64_t read_moment(const Place& place, const TimeZone& zone) {
+  const auto at = parse_time(place.text(), zone);
+  if (!at) place.fail("a time, for instance 2026-03-18T23:59");
+  return *at;
+}
+
+// `shown`, `hidden`, or a map that says what it shows.
+void read_board(const Place& place, const TimeZone& zone, Policy::Visibility& result) {
+  if (!place.is_map()) {
+    result.leaderboard = place.word_or("shown", {"shown", "hidden"}) == "shown";
+    return;
+  }
+  place.only({"attempt", "cases", "frozen", "renew_seconds"});
+  Policy::Board& board = result.board;
+  board.attempt = place["attempt"].word_or("counts", {"counts", "last", "best"});
+  board.cases = place["cases"].word_or("hidden", {"shown", "hidden"}) == "shown";
+  if (const Place renew = place["renew_seconds"]; renew.defined())
+    board.renew_s = static_cast<int>(renew.whole(5, 86400));
+  const Place frozen = place["frozen"];
+  if (!frozen.defined()) return;
+  frozen.only({"from", "until"});
+  board.frozen_from = read_moment(frozen["from"], zone);
+  board.frozen_until = read_moment(frozen["until"], zone);
+  board.frozen_from_text = zone.text(board.frozen_from);
+  board.frozen_until_text = zone.text(board.frozen_until);
+  if (board.frozen_until <= board.frozen_from) frozen["until"].refuse("it is not after frozen.from");
+}
+
+void read_visibility(const Place& place, const Words& words, const TimeZone& zone,
+                     Policy::Visibility& result) {
   place.only({"open", "hidden", "hidden_names", "speed", "override_reasons", "leaderboard"});
   const auto shown = [&](const char* key, bool fallback) {
     return place[key].word_or(fallback ? "shown" : "hidden", {"shown", "hidden"}) == "shown";
@@ -230,7 +259,7 @@ void read_visibility(const Place& place, const Words& words, Policy::Visibility&
   result.hidden_names = place["hidden_names"].word_or("shown", {"shown", "numbered"}) == "shown";
   result.speed = shown("speed", true);
   result.override_reasons = shown("override_reasons", false);
-  result.leaderboard = shown("leaderboard", true);
+  read_board(place["leaderboard"], zone, result);
 }
 
 void read_remote(const Place& remote, const Words& words, Policy::Remote& result) {
@@ -423,7 +452,7 @@ Policy parse_policy(const std::string& text, const std::string& file, const Poli
   policy.secret_baselines = read_words(root["secret_baselines"], "[naive]");
   words.check_all(root["secret_baselines"], words.baselines, "baseline");
   read_gate(points["gate"], words, policy);
-  read_visibility(root["visibility"], words, policy.visibility);
+  read_visibility(root["visibility"], words, TimeZone::named(policy.timezone), policy.visibility);
   read_remote(root["remote"], words, policy.remote);
   read_values_of_cases(root, words, policy);
   read_thresholds(root["thresholds"], known, policy, policy.thresholds, policy.limit_thresholds);

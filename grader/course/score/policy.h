@@ -1,6 +1,7 @@
 // A policy: what a lab is worth. YAML, see grader/policies/spmm.yaml.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -68,6 +69,17 @@ struct Policy {
     std::size_t host_memory_mb = 4096, device_memory_mb = 16384, output_kb = 256;
   } limits;
 
+  // The class's anonymous list.
+  struct Board {
+    std::string attempt = "counts";  // of each student: the one that counts, the last, or the best
+    bool cases = false;              // also a list for each case whose speed-up is shown
+    int renew_s = 0;                 // the page asks for itself anew; 0: never
+    // While it is frozen it shows what was handed in before: seconds since 1970; 0: it never is.
+    std::int64_t frozen_from = 0, frozen_until = 0;
+    std::string frozen_from_text, frozen_until_text;  // on the course's clocks
+    bool is_frozen(std::int64_t now) const { return frozen_from <= now && now < frozen_until; }
+  };
+
   // What a student may see of the own submission; grader/course/gradebook/README.md says what each
   // word gives.
   struct Visibility {
@@ -77,6 +89,7 @@ struct Policy {
     bool speed = true;              // speed-ups and thresholds
     bool override_reasons = false;  // why a person set the points
     bool leaderboard = true;        // the class's anonymous list is made
+    Board board;                    // and what it shows
   } visibility;
 
   // Students' own runs on the course's GPU; grader/course/desk/README.md says what each word does.

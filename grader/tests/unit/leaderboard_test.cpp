@@ -83,6 +83,32 @@ TEST(Leaderboard, TheMeanIsGeometricAndItsIntervalNarrowsWithTheCases) {
   EXPECT_NEAR(speed.at("high").get<double>(), 4 * std::pow(2, std::sqrt(0.5)), 1e-9);
 }
 
+TEST(Leaderboard, ACasesListHasWhoIsCorrectFastestFirstWithLanguageAndShare) {
+  json fast = view("fast", 50, {speed_case({3, 2.9, 3.1})}), slow = view("slow", 90, {speed_case({2, 1, 3})});
+  fast["submission"] = {{"interface", "spmm.py"}};
+  fast["cases"][0]["limit"] = {{"share", 0.5}};
+  const json wrong = view("wrong", 10, {speed_case({9, 8, 10}, "wrong_answer")});
+  const json list = leaderboard({slow, fast, wrong}, {.cases = true});
+  ASSERT_EQ(list.at("cases").size(), 1);
+  const json& rows = list.at("cases")[0].at("rows");
+  ASSERT_EQ(rows.size(), 2);
+  EXPECT_EQ(rows[0].at("name"), "fast");
+  EXPECT_EQ(rows[0].at("language"), "Python");
+  EXPECT_EQ(rows[0].at("share"), 0.5);
+  EXPECT_TRUE(rows[1].at("share").is_null());
+  EXPECT_EQ(list.at("rows")[0].at("name"), "slow");
+  EXPECT_TRUE(list.at("rows")[0].at("share").is_null());
+  EXPECT_EQ(list.at("rows")[1].at("share"), 0.5);
+}
+
+TEST(Leaderboard, SaysThatItIsFrozenWhileItIs) {
+  const Policy::Board board{.frozen_from = 100, .frozen_until = 200, .frozen_from_text = "then"};
+  const Views views{view("a", 1, json::array())};
+  EXPECT_FALSE(leaderboard(views, board, 99).contains("frozen"));
+  EXPECT_EQ(leaderboard(views, board, 100).at("frozen").at("from"), "then");
+  EXPECT_FALSE(leaderboard(views, board, 200).contains("frozen"));
+}
+
 TEST(Leaderboard, PointsThatReadTheSameAreTheSame) {
   EXPECT_EQ(order_of({view("b", 70.0000001, json::array()), view("a", 70, json::array())}),
             (Order{"a =1", "b =1"}));

@@ -50,6 +50,9 @@ INSTANTIATE_TEST_SUITE_P(
         Typo{"bonus: {hiddn: 2}", "bonus.hiddn", "hidden"}, Typo{"kernel: requird", "kernel", "required"},
         Typo{"late: {slip_days_per: studen}", "late.slip_days_per", "student"},
         Typo{"thresholds_by_gpu: {H100: {corra: {32: 1}}}", "thresholds_by_gpu.H100.corra", "cora"},
+        Typo{"visibility: {leaderboard: {attempt: bets}}", "visibility.leaderboard.attempt", "best"},
+        Typo{"visibility: {leaderboard: {renew_second: 9}}", "visibility.leaderboard", "renew_seconds"},
+        Typo{"visibility: {leaderboard: shwon}", "visibility.leaderboard", "shown"},
         Typo{"wieghts: {cora: 2}", "test.yaml:11", "weights"}),
     [](const auto& typo) { return "Key" + std::to_string(typo.index); });
 
@@ -64,6 +67,26 @@ TEST(PolicyWords, TheGatesAndTheBaselineAreChecked) {
 
 TEST(PolicyWords, AWordThatIsNotNearAnyOtherIsToldWhichThereAre) {
   EXPECT_NE(refusal_of("visibility: {open: [secret]}").find("lab spmm has no set 'secret': hidden, public"),
+            std::string::npos);
+}
+
+TEST(PolicyWords, ALeaderboardIsAWordOrAMapOfWhatItShows) {
+  const auto visibility = [](const std::string& board) {
+    return policy(std::string(kPolicy) + "timezone: Europe/Berlin\nvisibility: {leaderboard: " + board +
+                  "}\n")
+        .visibility;
+  };
+  EXPECT_FALSE(visibility("hidden").leaderboard);
+  EXPECT_EQ(visibility("shown").board.attempt, "counts");
+  const Policy::Board board =
+      visibility("{attempt: best, frozen: {from: 2026-02-20T01:00, until: 2026-02-20T02:00}}").board;
+  EXPECT_EQ(board.attempt, "best");
+  EXPECT_EQ(board.frozen_from, 1'771'545'600);
+  EXPECT_EQ(board.frozen_from_text, "Fri 20 Feb 2026 01:00 CET");
+  EXPECT_FALSE(board.is_frozen(board.frozen_until));
+  const std::string turned = "visibility: {leaderboard: {frozen: {from: 2026-02-20, until: 2026-02-19}}}";
+  EXPECT_NE(refusal_of(turned).find("frozen.until: it is not after frozen.from"), std::string::npos);
+  EXPECT_NE(refusal_of("visibility: {leaderboard: {frozen: {from: soon, until: 2026-02-19}}}").find("a time"),
             std::string::npos);
 }
 

@@ -1,0 +1,164 @@
+"""A program in CUDA C++ or Python as tokens in which only what it does counts: what similar code is found by.
+
+Names, numbers and texts are one letter each; comments, layout, braces, types, qualifiers, includes and imports are left
+out. `for (a; b; c)` reads like `a; while (b)`, and `i++`, `++i` and `i += 1` are the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import PurePath
+from typing import NamedTuple
+
+METHOD = 1  # counts up with every change of what a program's tokens are: kept fingerprints of another one do not fit
+
+_CUDA = frozenset({".cu", ".cuh", ".h", ".hpp", ".hxx", ".cpp", ".cxx", ".cc", ".c"})
+SUFFIXES = _CUDA | {".py"}
+
+_CUDA_TOKEN = re.compile(
+    r"""(?P<skip>//[^\n]*|/\*.*?(?:\*/|\Z)|\#[ \t]*(?:include|pragma)\b[^\n]*|\s+|\\\n|[{}])
+      | (?P<text>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')
+      | (?P<number>\.?[0-9](?:[eEpP][+-]|[\w.'])*)
+      | (?P<word>[A-Za-z_]\w*)
+      | (?P<sign><<<|>>>|<<=|>>=|->|\+\+|--|&&|\|\||[-+*/%&|^<>=!]=|<<|>>|::|.)""",
+    re.VERBOSE | re.DOTALL | re.MULTILINE,
+)
+_PYTHON_TOKEN = re.compile(
+    r"""(?P<skip>\#[^\n]*|^[ \t]*(?:import|from)[ \t][^\n]*|[^\S\n]+|\n|\\\n
+          |[rRbBfFuU]{0,2}(?:\"{3}.*?(?:\"{3}|\Z)|'{3}.*?(?:'{3}|\Z)))
+      | (?P<text>[rRbBfFuU]{0,2}(?:"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'))
+      | (?P<number>\.?[0-9](?:[eE][+-]|[\w.])*)
+      | (?P<word>[^\W\d]\w*)
+      | (?P<sign>\*\*=|//=|<<=|>>=|->|:=|[-+*/%&|^<>=!@]=|\*\*|//|<<|>>|.)""",
+    re.VERBOSE | re.DOTALL | re.MULTILINE,
+)
+_CUDA_KEPT = frozenset(
+    """if else for while do switch case break continue return goto struct class enum union template typename typedef
+    using namespace sizeof new delete this operator true false nullptr __global__ __device__ __host__ __shared__
+    __launch_bounds__ __syncthreads __syncwarp __ldg __shfl_sync __shfl_down_sync __shfl_up_sync __shfl_xor_sync
+    __ballot_sync atomicAdd atomicMin atomicMax atomicCAS threadIdx blockIdx blockDim gridDim warpSize cudaMalloc
+    cudaFree cudaMemcpy cudaMemcpyAsync cudaMemsetAsync fmaf define""".split()  # noqa: SIM905 - a page of literals
+)
+_TYPES = frozenset(
+    """auto void bool char short int long signed unsigned float double size_t ptrdiff_t int8_t int16_t int32_t int64_t
+    uint8_t uint16_t uint32_t uint64_t float2 float3 float4 int2 int3 int4 uint2 uint4 double2 double4""".split()  # noqa: SIM905
+)
+_QUALIFIERS = frozenset(
+    """const constexpr static inline extern volatile register public private protected explicit noexcept
+    __restrict__ __restrict __forceinline__ __noinline__""".split()  # noqa: SIM905
+)
+_PYTHON_KEPT = frozenset(
+    """and as assert break class continue def del elif else except for if in is lambda not or pass raise return try
+    while with yield True False None range len""".split()  # noqa: SIM905
+)
+# Of a module's functions (`tl.load`) the name behind the dot stays: the module's own may be any.
+_PYTHON_CALLED = frozenset(
+    """jit autotune heuristics Config program_id num_programs arange load store make_block_ptr advance dot sum max min
+    argmax argmin exp exp2 log log2 sqrt rsqrt abs where zeros full maximum minimum cdiv constexpr static_range trans
+    expand_dims broadcast_to reshape join split cumsum associative_scan reduce sort atomic_add atomic_max atomic_min
+    atomic_cas debug_barrier to empty empty_like zeros_like shape stride numel float32 float16 bfloat16 int32
+    int64""".split()  # noqa: SIM905
+)
+_OF_LINES = frozenset({"skip", "text"})  # what may hold a newline
+_SHOWN = {"number": "0", "text": "T"}
+_STEPS = {"++": "+=", "--": "-="}
+_OPERAND_ENDS = frozenset({"N", "]"})
+_OPERAND_GOES_ON = frozenset({"[", ".", "->", "(", "::"})
+_LONGEST_HEAD = 400  # tokens of a loop's head: text that is no program has no end of it
+
+
+class Token(NamedTuple):
+    """A token as it is compared, and its line, from 1."""
+
+    text: str
+    line: int
+
+
+def tokens(source: str, file: str = ".cu") -> list[Token]:
+    """The program's tokens; names become N, numbers 0, texts T. The file's name says the language.
+
+    Any text has some: nothing is refused.
+    """
+    if PurePath(file).suffix == ".py":
+        return _read(source, _PYTHON_TOKEN, _python_word)
+    return _with_steps(_with_plain_loops(_read(source, _CUDA_TOKEN, _cuda_word)))
+
+
+def _cuda_word(word: str, _: str) -> str:
+    return "" if word in _QUALIFIERS else word if word in _CUDA_KEPT else "int" if word in _TYPES else "N"
+
+
+def _python_word(word: str, before: str) -> str:
+    return word if word in _PYTHON_KEPT or (before == "." and word in _PYTHON_CALLED) else "N"
+
+
+def _read(source: str, pattern: re.Pattern[str], word_of: Callable[[str, str], str]) -> list[Token]:
+    found, line, before = [], 1, ""
+    for match in pattern.finditer(source):
+        kind, text = match.lastgroup, match[0]
+        if kind != "skip":
+            shown = word_of(text, before) if kind == "word" else _SHOWN.get(kind or "", text)
+            # A type of several words, `unsigned long long`, is one.
+            if shown and not (shown == before == "int"):
+                found.append(Token("N" if shown == "int" else shown, line))
+            before = shown
+        if kind in _OF_LINES:
+            line += text.count("\n")
+    return found
+
+
+def _with_plain_loops(found: list[Token]) -> list[Token]:
+    """`for (a; b; c)` as `a; while (b)`; a loop over a range stays."""
+    result, at = [], 0
+    while at < len(found):
+        ends = _parts_of_loop(found, at) if found[at].text == "for" else None
+        if ends is None:
+            result.append(found[at])
+            at += 1
+            continue
+        first, second, close = ends
+        line = found[at].line
+        result += [*found[at + 2 : first + 1], Token("while", line), Token("(", line), *found[first + 1 : second]]
+        result.append(found[close])
+        at = close + 1
+    return result
+
+
+def _parts_of_loop(found: list[Token], at: int) -> tuple[int, int, int] | None:
+    """Where the two semicolons and the closing parenthesis of the `for` at this place stand."""
+    depth = 0
+    stops: list[int] = []
+    for place in range(at + 1, min(len(found), at + _LONGEST_HEAD)):
+        text = found[place].text
+        depth += (text == "(") - (text == ")")
+        if depth == 0:
+            return (stops[0], stops[1], place) if len(stops) == 2 else None  # noqa: PLR2004 - a loop's head has two
+        if text == ";" and depth == 1:
+            stops.append(place)
+    return None
+
+
+def _with_steps(found: list[Token]) -> list[Token]:
+    """`i++` and `++i` as `i += 1`."""
+    result: list[Token] = []
+    at = 0
+    while at < len(found):
+        token = found[at]
+        step = _STEPS.get(token.text)
+        if step is None:
+            result.append(token)
+        elif result and result[-1].text in _OPERAND_ENDS:
+            result += [Token(step, token.line), Token("0", token.line)]
+        elif _is_whole_name(found, at + 1):
+            result += [found[at + 1], Token(step, token.line), Token("0", token.line)]
+            at += 1
+        else:
+            result.append(token)
+        at += 1
+    return result
+
+
+def _is_whole_name(found: list[Token], at: int) -> bool:
+    texts = [token.text for token in found[at : at + 2]]
+    return texts[:1] == ["N"] and texts[-1] not in _OPERAND_GOES_ON
