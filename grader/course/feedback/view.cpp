@@ -204,7 +204,9 @@ class Viewer {
       if (policy_.visibility.speed) attempt["times_us"] = own_times(*scored, named);
       told.push_back(std::move(attempt));
     }
-    std::ranges::stable_sort(told, {}, [](const json& attempt) { return attempt.value("attempt", 0); });
+    std::stable_sort(told.begin(), told.end(), [](const json& one, const json& other) {
+      return one.value("attempt", 0) < other.value("attempt", 0);
+    });
     return told;
   }
 
