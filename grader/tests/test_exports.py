@@ -273,8 +273,50 @@ def test_open_cases_are_explained_and_hidden_ones_only_have_a_verdict(the_class:
                 seen |= case.keys()
             else:
                 allowed = {"id", "dataset", "k", "kind", "verdict", "points", "max_points", "note", "open"}
-                assert case.keys() <= allowed | {"threshold", "threshold_status", "baseline", "ratio"}
+                assert case.keys() <= allowed | {"threshold", "threshold_status", "baseline", "ratio", "time_us"}
     assert {"message", "mismatches", "diagnostics"} <= seen
+
+
+def views(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(file.read_text(encoding="utf-8")) for file in (folder / "feedback").glob("*/feedback.json")]
+
+
+def test_a_view_has_the_classs_times_sorted_and_of_those_alone_who_count(tmp_path: Path) -> None:
+    made = SyntheticClass(students=9, graphs=["arxiv", "ddi"], faults=0.4)
+    beaten = made.submissions[0]
+    beaten.update(student="s0001", members=["s0001"], attempt=1, counts=False)
+    made.submissions[1]["attempt"] = 2
+    folder = exported(tmp_path, made, "--format", "feedback", book=False)
+    records = [r for r in made.records if r["submission"]["role"] == "student" and "timing" in r]
+    found = views(folder)
+    for case in (c["id"] for c in made.cases if c["kind"] == "speed"):
+        timed = {r["submission"]["id"]: r["timing"]["median_us"] for r in records if r["case"]["id"] == case}
+        counting = sorted(us for name, us in timed.items() if name != beaten["id"])
+        told = [view["class_times"][case] for view in found if "class_times" in view]
+        assert len(told) >= 8
+        assert all(times == pytest.approx(counting, rel=1e-3) for times in told)
+        own = {c["time_us"] for view in found for c in view["cases"] if c["id"] == case and "time_us" in c}
+        assert own == set(counting)
+    (twice,) = (view for view in found if "attempts" in view)
+    assert twice["person"]["id"] == "s0001"
+    assert [attempt["attempt"] for attempt in twice["attempts"]] == [1, 2]
+    first = {r["case"]["id"]: r["timing"]["median_us"] for r in records if r["submission"]["id"] == beaten["id"]}
+    assert twice["attempts"][0]["times_us"] == first
+
+
+@pytest.mark.parametrize(
+    ("text", "students"),
+    [("  speed: hidden\n", 8), ("  leaderboard: hidden\n", 8), ("  hidden_names: numbered\n", 8), ("", 4)],
+)
+def test_a_view_without_leave_or_of_few_students_has_no_times_of_the_class(
+    tmp_path: Path, text: str, students: int
+) -> None:
+    made = SyntheticClass(students=students, graphs=["arxiv"], faults=0)
+    policy = policy_with(tmp_path, "  open: [public]\n" + text)
+    for view in views(exported(tmp_path, made, "--policy", policy, "--format", "feedback", book=False)):
+        assert "class_times" not in view
+        hidden = [case for case in view["cases"] if not case["open"]]
+        assert (not text) == any("time_us" in case for case in hidden)
 
 
 def policy_with(tmp_path: Path, text: str) -> Path:
