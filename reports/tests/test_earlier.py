@@ -8,11 +8,13 @@ import stat
 import pytest
 from conftest import Page
 from disguise import disguised, disguised_python
-from synthetic_class import ROOT, SyntheticClass, kernel_source
+from synthetic_class import HANDOUT, ROOT, SyntheticClass, kernel_source
 from warpgrade_reports.attention import main as attention
 from warpgrade_reports.class_report import find_similar, main, render_class_report, save_pairs
 from warpgrade_reports.earlier import keep_fingerprints, read_fingerprints
 from warpgrade_reports.reading import read_run
+from warpgrade_reports.similarity import grams, winnowed
+from warpgrade_reports.tokens import METHOD, tokens
 
 TRITON = ROOT / "reference/sort/triton/optimized/sort.py"
 
@@ -179,6 +181,12 @@ def test_a_damaged_program_of_a_kept_file_is_told(field, value, years, tmp_path,
     file.write_text(json.dumps(kept))
     assert main([str(years[0]), "--no-pdf", "--output", str(tmp_path / "out"), "--against", str(file)]) == 1
     assert "programs[2]" in capsys.readouterr().err
+
+
+def test_fingerprints_of_today_are_those_of_the_method_that_files_name():
+    """Kept files of earlier years hold such hashes: whoever changes them counts METHOD up."""
+    kept = [1025585296, 1066229097, 952608543, 1266612551, 1030856320, 109344742, 6888676]
+    assert (METHOD, list(winnowed(grams(tokens(HANDOUT))))) == (1, kept)
 
 
 def test_a_folder_without_sources_is_told(years, tmp_path, capsys):

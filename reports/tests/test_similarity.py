@@ -177,11 +177,11 @@ def test_cubs_programs_are_found_at_each_of_faidhi_and_robinsons_levels(level, c
     found = Comparison(list(cub.values()), earlier=[copies]).pointers()
     missed = {program.name for program in cub.values()} - {p.first for p in found if p.second == p.first}
     assert missed == set() and len(cub) > 50
-    assert min(p.share for p in found if p.second == p.first) > 0.5
+    assert min(p.share for p in found if p.second == p.first) > 0.4
 
 
 def test_cubs_programs_share_little_with_those_of_another_author(cub):
-    """All of the staff's programs beside all of CUB: 71 by 30 and more, each pair written apart."""
+    """All of the staff's programs beside all of CUB: 30 and more by 50 and more, each pair written apart."""
     staff = [print_of(f.parent.name, f.parent, files=[f]) for f in sorted((ROOT / "reference").rglob("*.cu"))]
     comparison = Comparison(list(cub.values()), earlier=[staff])
     assert len(staff) >= 30

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import PurePath
 from typing import NamedTuple
 
-METHOD = 1  # counts up with every change of what a program's tokens are: kept fingerprints of another one do not fit
+METHOD = 1  # counts up with every change of tokens, hashes or winnowing: fingerprints of another one do not fit
 
 _CUDA = frozenset({".cu", ".cuh", ".h", ".hpp", ".hxx", ".cpp", ".cxx", ".cc", ".c"})
 SUFFIXES = _CUDA | {".py"}
