@@ -96,6 +96,8 @@ class Viewer {
     for (const json& scored : list(parts.scores, "submissions"))
       if (scored.value("role", "student") == "student")
         for (const std::string& student : members_of(scored)) attempts_[student].push_back(&scored);
+    for (auto& [student, attempts] : attempts_)
+      std::ranges::stable_sort(attempts, {}, [](const json* scored) { return scored->value("attempt", 0); });
     if (!parts.class_list.is_object()) return;
     for (const json& student : list(parts.class_list, "students")) {
       people_[student.at("id")] = &student;
@@ -197,16 +199,14 @@ class Viewer {
     const auto found = attempts_.find(student);
     if (found == attempts_.end() || found->second.size() < 2) return told;
     std::set<std::string> named;
-    for (const json& line : view.at("cases")) named.insert(line.at("id"));
+    for (const json& line : view.at("cases"))
+      if (line.value("open", false) || policy_.visibility.leaderboard) named.insert(line.at("id"));
     for (const json* scored : found->second) {
       json attempt = only(*scored, {"attempt", "submitted_at", "points", "correct_cases", "total_cases"});
       add_times(attempt);
       if (policy_.visibility.speed) attempt["times_us"] = own_times(*scored, named);
       told.push_back(std::move(attempt));
     }
-    std::stable_sort(told.begin(), told.end(), [](const json& one, const json& other) {
-      return one.value("attempt", 0) < other.value("attempt", 0);
-    });
     return told;
   }
 
@@ -328,8 +328,8 @@ class Viewer {
     json view = score_line(line, policy_.visibility.hidden_names);
     if (!policy_.visibility.hidden_names)
       view["id"] = fmt::format("hidden {}", number);
-    else
-      add_time(submission, line, view);
+    else if (policy_.visibility.leaderboard)
+      add_time(submission, line, view);  // to find the own place in the class
     view["open"] = false;
     return view;
   }
