@@ -63,7 +63,8 @@ def view_with_attempts():
         {"attempt": 3, "submitted_at": "2026-02-13T12:00:00", "correct_cases": 1, "total_cases": 2,
          "times_us": {"arxiv-32": 25.0, "ddi-32": "?"}},
     ]  # fmt: skip
-    return view_of([case("arxiv", 32), case("ddi", 32)], attempts=attempts)
+    counting = {"id": "ada", "attempt": 2}
+    return view_of([case("arxiv", 32), case("ddi", 32)], attempts=attempts, submission=counting)
 
 
 def test_a_students_page_has_gains_over_the_first_measured_attempt():
@@ -73,6 +74,7 @@ def test_a_students_page_has_gains_over_the_first_measured_attempt():
     assert texts == [["1.0", "1.0", "–"], ["1.4", "2.0", "1.0"], ["4.0", "4.0", "–"]]
     words = Page(render_html(view_with_attempts())).words()
     assert "Your attempts" in words and "3, 02-13 12:00, 1/2 correct" in words
+    assert words.count("counts") == 1 and "2, 02-12 12:00, 2/2 correct, counts" in words
 
 
 @pytest.mark.parametrize("attempts", [None, [], [{"attempt": 1, "times_us": {"arxiv-32": 3.0}}], [{}, {}], ["x", 3]])

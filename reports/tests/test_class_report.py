@@ -93,7 +93,7 @@ def test_hostile_names_are_escaped(tmp_path):
 
 
 def test_plots_are_pictures(report):
-    names = {"points", "speedup-k32", "speedup-k256", "thresholds", "class-by-case", "ranks"}
+    names = {"points", "speedup-k32", "speedup-k256", "thresholds", "class-by-case", "ranks", "ladder"}
     pictures = sorted((report / "plots").iterdir())
     assert {path.name for path in pictures} == {f"{name}.{kind}" for name in names for kind in ("png", "svg")}
     assert all(path.read_bytes().startswith((b"\x89PNG", b"<?xml")) for path in pictures)

@@ -19,6 +19,8 @@ def run(tmp_path_factory):
     counted = [r for r in made.records if r["submission"]["role"] == "student" and "counters" in r]
     for record in counted[:12]:
         record["counters"]["findings"] = [FINDING, {**FINDING, "kernel": "another"}]
+    wrong = next(r for r in counted if r["outcome"]["verdict"] != "accepted" and r["case"]["kind"] == "speed")
+    wrong["estimate"] = {"over_naive": {"ratio": 9.0, "low": 8.0, "high": 10.0}}
     return read_run(made.write(tmp_path_factory.mktemp("learnt") / "run"))
 
 

@@ -70,6 +70,7 @@ def test_cases_of_one_size_stand_beside_each_other_in_their_order(tmp_path):
     (found,) = roofline.rooflines_of(published("h100", "histogram", tmp_path))
     assert len({column.x for column in found.columns}) == 1
     places, wide = roofline_svg.places(found, 0, 900)
+    assert wide > 20
     assert all(after - before >= wide for before, after in pairwise(places))
     assert places[0] > wide / 2 and places[-1] < 900 - wide / 2
     assert "stand beside each other" in roofline_svg.draw(found)
@@ -78,7 +79,8 @@ def test_cases_of_one_size_stand_beside_each_other_in_their_order(tmp_path):
 def test_small_cases_stand_under_the_launch_then_under_l2_then_under_dram(tmp_path):
     (found,) = roofline.rooflines_of(published("h100", "sampling", tmp_path))
     assert [roof.label for roof in found.roofs] == ["launch", "L2", "DRAM"]
-    (_, first), (knee, rate) = found.roofs[0].corners
+    (start, first), (knee, rate) = found.roofs[0].corners
+    assert first == pytest.approx(1e6 * start / RATES["launch_us"])
     assert first < rate == pytest.approx(RATES["l2_bytes_per_s"])
     assert knee == pytest.approx(RATES["l2_bytes_per_s"] * RATES["launch_us"] / 1e6)
     assert found.columns[0].bound_by == "launch"
@@ -100,7 +102,10 @@ def test_without_limits_there_is_no_roofline(tmp_path):
 
 
 def test_a_class_is_dots_and_who_failed_is_no_dot(tmp_path):
-    run = limited(SyntheticClass(students=9, graphs=["arxiv"], faults=0.6).write(tmp_path / "class"), tmp_path / "run")
+    made = SyntheticClass(students=9, graphs=["arxiv"], faults=0.6)
+    late = next(r for r in made.records if r["submission"]["role"] == "student" and "timing" in r)
+    late["outcome"] = {"verdict": "wrong_answer"}  # after it was timed
+    run = limited(made.write(tmp_path / "class"), tmp_path / "run")
     (found,) = roofline.rooflines_of(run)
     right = sorted(sum(s.by_case[spec.id].accepted for s in run.students) for spec in run.speed_cases)
     assert sorted(len(column.crowd) for column in found.columns) == right

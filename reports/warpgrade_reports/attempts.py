@@ -75,7 +75,7 @@ def own_heat(view: dict[str, Any]) -> tuple[Heat, heat.Shades] | None:
     for attempt, each in zip(attempts, gains, strict=True):
         mean = geometric_mean(each.values())
         cells = [_gain(each.get(case), shades) for case in cases]
-        rows.append((_label(attempt), (_gain(mean, shades), *cells)))
+        rows.append((_label(attempt, view.get("submission", {}).get("attempt")), (_gain(mean, shades), *cells)))
     return Heat("attempt", (("mean", ""), *((case, "") for case in cases)), tuple(rows)), shades
 
 
@@ -88,8 +88,9 @@ def _gain(gain: float | None, shades: heat.Shades) -> Cell:
     return Cell("–") if gain is None else Cell(fmt.brief(gain), shades.of(gain))
 
 
-def _label(attempt: dict[str, Any]) -> str:
+def _label(attempt: dict[str, Any], counting: object) -> str:
     correct, cases = attempt.get("correct_cases"), attempt.get("total_cases")
     words = [f"{attempt.get('attempt', '')}".strip(), str(attempt.get("submitted_at", ""))[5:16].replace("T", " ")]
     words.append(f"{correct}/{cases} correct" if cases else "")
+    words.append("counts" if counting is not None and attempt.get("attempt") == counting else "")
     return ", ".join(filter(None, words))

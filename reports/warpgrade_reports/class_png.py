@@ -123,8 +123,9 @@ def save_heat(table: Heat, title: str, path: Path) -> None:
         [[to_rgb(NOTHING if cell.shade is None else SHADES[cell.shade]) for cell in cells] for _, cells in table.rows]
     )
     with mpl.rc_context(look()):
-        size = (max(5.0, 2.2 + 0.29 * width), 1.9 + 0.17 * height)
-        figure = Figure(figsize=size, dpi=_DPI, layout="constrained")
+        across, down = max(5.0, 2.0 + 0.29 * width), 1.9 + 0.17 * height
+        figure = Figure(figsize=(across, down), dpi=_DPI)
+        figure.subplots_adjust(left=1.8 / across, right=1 - 0.1 / across, bottom=0.1 / down, top=1 - 1.75 / down)
         axes = figure.add_subplot()
         axes.imshow(colours, aspect="auto", interpolation="nearest")
         if height <= _MOST_NUMBERED:
@@ -138,7 +139,7 @@ def save_heat(table: Heat, title: str, path: Path) -> None:
         axes.xaxis.tick_top()
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
-        figure.suptitle(title, x=0.01, ha="left", fontweight="bold", fontsize=10.5)
+        figure.suptitle(title, x=0.01, y=1 - 0.1 / down, va="top", ha="left", fontweight="bold", fontsize=10.5)
         save_figure(figure, path, drawn=True)
 
 
@@ -147,7 +148,10 @@ def save_ranks(every: Sequence[Ranks], path: Path) -> None:
     names = list(dict.fromkeys(name for ranks in every for name, _ in ranks.baselines))
     rows = -(-len(every) // _COLUMNS)
     with mpl.rc_context(look() | {"ytick.left": True}):
-        figure = Figure(figsize=(_WIDTH, 0.6 + 2.0 * rows), dpi=_DPI, layout="constrained")
+        down = 0.7 + 2.0 * rows
+        # Margins by hand: to lay out dozens of axes takes seconds.
+        figure = Figure(figsize=(_WIDTH, down), dpi=_DPI)
+        figure.subplots_adjust(left=0.07, right=0.99, bottom=0.3 / down, top=1 - 0.6 / down, hspace=0.32, wspace=0.26)
         grid = figure.subplots(rows, _COLUMNS, squeeze=False).ravel()
         for axes in grid[len(every) :]:
             axes.set_visible(False)
@@ -161,7 +165,7 @@ def save_ranks(every: Sequence[Ranks], path: Path) -> None:
                 for i, name in enumerate(names)
             ),
         ]
-        figure.legend(handles=marks, loc="outside upper left", ncols=6, fontsize=7.5)
+        figure.legend(handles=marks, loc="upper left", ncols=6, fontsize=7.5)
         save_figure(figure, path, drawn=True)
 
 

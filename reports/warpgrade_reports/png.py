@@ -113,6 +113,7 @@ def save_figure(figure: Figure, path: Path, *, drawn: bool = False) -> None:
         FigureCanvasAgg(figure)
         figure.savefig(path, format="png", dpi=_DPI, metadata={"Software": "warpgrade_reports"})
         if drawn:
+            figure.set_layout_engine("none")  # as the PNG was laid out; once more would take as long
             figure.savefig(path.with_suffix(".svg"), format="svg", metadata={"Date": None})
 
 
