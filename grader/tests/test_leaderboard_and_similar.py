@@ -77,9 +77,9 @@ def test_the_policys_leaderboard_has_cases_and_renews_itself(run: Path, tmp_path
 
 
 def test_while_it_is_frozen_later_hand_ins_are_not_shown(run: Path, tmp_path: Path) -> None:
-    """All came in February 2026: before a freeze of today, and after one that began earlier."""
-    end = (datetime.now(UTC) + timedelta(days=1)).strftime("%Y-%m-%dT%H:%M")
-    for begin, shown in (("2026-01-01", 0), ("2026-11-01", 8)):
+    """All came in February 2026: after a freeze that began in 2020, and before one that began yesterday."""
+    yesterday, end = (f"{datetime.now(UTC) + timedelta(days=days):%Y-%m-%d}" for days in (-1, 1))
+    for begin, shown in (("2020-01-01", 0), (yesterday, 8)):
         place = tmp_path / begin
         place.mkdir()
         folder = copy_of(run, place, f"{{frozen: {{from: {begin}, until: {end}}}}}")
