@@ -110,6 +110,7 @@ def save_figure(figure: Figure, path: Path, *, drawn: bool = False) -> None:
     with warnings.catch_warnings():
         # A name in a script that no installed font has becomes boxes here; the page shows it with the browser's fonts.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        warnings.filterwarnings("ignore", message="Matplotlib currently does not support")
         FigureCanvasAgg(figure)
         figure.savefig(path, format="png", dpi=_DPI, metadata={"Software": "warpgrade_reports"})
         if drawn:
