@@ -65,7 +65,7 @@ std::pair<std::size_t, std::size_t> block_of(const Lines& lines, const std::stri
 // The two lines of comment that propose_thresholds begins with.
 bool written_by_us(const Lines& lines, std::size_t at) {
   const auto begins = [&](std::size_t i) {
-    return i < lines.size() && lines[i].find("# Proposed by `warpgrade calibrate`") != std::string::npos;
+    return i < lines.size() && lines[i].find("# Proposed by `warpgrade calibrate") != std::string::npos;
   };
   return begins(at) || (at > 0 && begins(at - 1));
 }

@@ -41,19 +41,19 @@ std::map<std::string, double, std::less<>> operations_of(const DeviceRates& rate
 
 // What `calibrate --device` measured takes the model's place, number by number.
 void take_measured(const json& measured, LimitRates& rates) {
-  const auto take = [&](const char* key, double& into) {
-    const double value = figure(measured, key);
+  const auto take = [&](const json& from, const std::string& key, double& into) {
+    const double value = figure(from, key.c_str());
     if (value <= 0) return;
     into = value;
     rates.source = "measured on this device";
   };
-  take("dram_bytes_per_s", rates.dram_bytes_per_s);
-  take("l2_bytes_per_s", rates.l2_bytes_per_s);
-  take("l1_bytes_per_s", rates.l1_bytes_per_s);
-  take("launch_us", rates.launch_us);
+  take(measured, "dram_bytes_per_s", rates.dram_bytes_per_s);
+  take(measured, "l2_bytes_per_s", rates.l2_bytes_per_s);
+  take(measured, "l1_bytes_per_s", rates.l1_bytes_per_s);
+  take(measured, "launch_us", rates.launch_us);
   if (const auto operations = measured.find("operations_per_s");
       operations != measured.end() && operations->is_object())
-    for (auto& [unit, rate] : rates.operations_per_s) take(unit.c_str(), rate);
+    for (auto& [unit, rate] : rates.operations_per_s) take(*operations, unit, rate);
 }
 
 }  // namespace
