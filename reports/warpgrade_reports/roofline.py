@@ -189,13 +189,9 @@ def _moving(limits: Limits, wide: tuple[float, float]) -> list[Roof]:
     return roofs
 
 
-_KEYS = {
-    "fp32": "fp32_per_s",
-    "fp64": "fp64_per_s",
-    "fp64 tensor": "fp64_tensor_per_s",
-    "tf32 tensor": "tf32_tensor_per_s",
-    "integer": "integer_per_s",
-}
+def _key(unit: str) -> str:
+    """The rate of a unit, as limits.py names it."""
+    return f"{unit.replace(' ', '_')}_per_s"
 
 
 def _computing(
@@ -203,7 +199,7 @@ def _computing(
 ) -> list[Roof]:
     """Bandwidth as slopes, and the peak of each unit that a case counts on."""
     low, high = wide
-    peaks = {unit: rate for unit in units if (rate := limits.rates.get(_KEYS.get(unit, "")))}
+    peaks = {unit: rate for unit in units if (rate := limits.rates.get(_key(unit)))}
     top = max(peaks.values(), default=0.0)
     bounds = {column.bound_by for column in columns}
     roofs = []
@@ -223,7 +219,7 @@ def _rates(limits: Limits, units: Sequence[str]) -> str:
     rates = limits.rates
     memory = (("DRAM", "dram_bytes_per_s"), ("L2", "l2_bytes_per_s"))
     words = [f"{name} {fmt.scaled(rates[key], 'B/s')}" for name, key in memory if key in rates]
-    words += [f"{unit} {fmt.scaled(rates[_KEYS[unit]], ' op/s')}" for unit in units if _KEYS.get(unit) in rates]
+    words += [f"{unit} {fmt.scaled(rates[_key(unit)], ' op/s')}" for unit in units if _key(unit) in rates]
     if "launch_us" in rates:
         words.append(f"launch {fmt.microseconds(rates['launch_us'])}")
     return ", ".join(words)
