@@ -190,8 +190,9 @@ TEST(LimitPoints, NeedNoGpuToBeScoredAnew) {
   const json scores = score(parse_policy(text, "spmm.yaml", known), folder.read_run(), folder.read_records());
   for (const json& submission : scores.at("submissions"))
     if (submission.at("id") == "optimized") {
-      EXPECT_DOUBLE_EQ(submission.at("parts").at("limit"), 20);
-      EXPECT_GT(submission.at("points"), 99);  // one speed-up is a little below its threshold there
+      // Of an H100's limit one case is a little below what the ladder reached of an H200's.
+      EXPECT_NEAR(submission.at("parts").at("limit"), 20, 0.2);
+      EXPECT_DOUBLE_EQ(submission.at("parts").at("speed"), 40);
     }
 }
 
