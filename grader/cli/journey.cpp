@@ -1,4 +1,5 @@
-// `warpgrade journey` and `warpgrade note`: the way that a student's work went, and what the student says of it.
+// `warpgrade journey` and `warpgrade note`: the way that a student's work went, and what the student says
+// of it.
 #include <fmt/format.h>
 
 #include <filesystem>

@@ -88,7 +88,9 @@ def test_a_policy_with_an_unknown_dataset_is_refused(tmp_path: Path) -> None:
     policy = tmp_path / "p.yaml"
     text = (ROOT / "grader/policies/spmm.yaml").read_text(encoding="utf-8")
     policy.write_text(text.replace("  baseline:\n", "  baseline:\n    citeseer: {32: 1.5}\n", 1), encoding="utf-8")
-    assert_refused(warpgrade("grade", NAIVE, "--run", tmp_path / "r", "--policy", policy), "thresholds.baseline.citeseer")
+    assert_refused(
+        warpgrade("grade", NAIVE, "--run", tmp_path / "r", "--policy", policy), "thresholds.baseline.citeseer"
+    )
     assert not (tmp_path / "r").exists()
 
 

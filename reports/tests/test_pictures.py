@@ -17,6 +17,7 @@ from warpgrade_reports.feedback import render_html
 from warpgrade_reports.journey import climbers
 from warpgrade_reports.reading import read_run
 from warpgrade_reports.source import ReportInputError
+from warpgrade_reports.text import lines_of
 from warpgrade_reports.verdicts import style_of
 
 
@@ -151,7 +152,7 @@ def published_class(tmp_path, factors):
     source = ROOT / "reports/published/h100/gcn"
     scores = json.loads((source / "scores.json").read_text(encoding="utf-8"))
     described = json.loads((source / "run.json").read_text(encoding="utf-8"))
-    lines = [json.loads(line) for line in (source / "records.jsonl").read_text(encoding="utf-8").splitlines()]
+    lines = [json.loads(line) for line in lines_of((source / "records.jsonl").read_text(encoding="utf-8"))]
     naive = next(s for s in scores["submissions"] if s["id"] == "naive")
     made = [{"id": f"s{i}", "title": f"Student {i}", "role": "student"} for i in range(len(factors))]
     records, scored = [], []

@@ -11,6 +11,7 @@ from synthetic_class import ROOT, SyntheticClass
 from warpgrade_reports import roofline, roofline_png, roofline_svg
 from warpgrade_reports.page import render_pages
 from warpgrade_reports.reading import read_run
+from warpgrade_reports.text import lines_of
 
 # Data sheets of the H100 SXM and the H200 SXM: HBM 3.35 and 4.8 TB/s, fp32 67 T operations a second.
 SHEETS = {"h100": 3.35e12, "h200": 4.8e12}
@@ -21,7 +22,7 @@ def limited(source, folder, operations=None, dram=4.8e12):
     """A copy of a run whose scores.json has limits; `operations` of a width k, on fp32."""
     shutil.copytree(source, folder)
     rates = {**RATES, "dram_bytes_per_s": dram}
-    records = [json.loads(line) for line in (folder / "records.jsonl").read_text(encoding="utf-8").splitlines()]
+    records = [json.loads(line) for line in lines_of((folder / "records.jsonl").read_text(encoding="utf-8"))]
     by_key = {(r["submission"]["id"], r["case"]["id"]): r for r in records if "timing" in r and "floor" in r}
     scores = json.loads((folder / "scores.json").read_text(encoding="utf-8"))
     for submission in scores["submissions"]:

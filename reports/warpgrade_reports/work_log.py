@@ -19,7 +19,7 @@ import yaml
 
 from warpgrade_reports.model import ACCEPTED, Interval
 from warpgrade_reports.source import ReportInputError, finite, parse_node, read_node, read_raw
-from warpgrade_reports.text import json_lines, plain_line, plain_text
+from warpgrade_reports.text import json_lines, lines_of, plain_line, plain_text
 from warpgrade_reports.untrusted import files_below, read_plain
 
 MANIFEST = "submission.yaml"
@@ -306,7 +306,7 @@ def _difference(before: Mapping[str, str], after: Mapping[str, str]) -> list[str
     """A unified difference without its first two lines; a file's name stands before its hunks."""
     lines = []
     for name in sorted({*before, *after}):
-        old, new = before.get(name, "").splitlines(), after.get(name, "").splitlines()
+        old, new = lines_of(before.get(name, "")), lines_of(after.get(name, ""))
         hunks = list(difflib.unified_diff(old, new, n=2, lineterm=""))[2:]
         if hunks:
             lines.append(name)

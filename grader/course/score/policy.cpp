@@ -104,8 +104,8 @@ void read_own_cases(const Place& place, const PolicyVocabulary& known, Policy& p
       throw UsageError("{}: the lab has a case {} of its own: give this one another id", spec.place, spec.id);
 }
 
-// `cora: {32: 1.5, 256: 1.1}` by dataset and width, or `big: 1.5` of one case. `what`: "speed-up"; none is above
-// `most`.
+// `cora: {32: 1.5, 256: 1.1}` by dataset and width, or `big: 1.5` of one case. `what`: "speed-up"; none
+// is above `most`.
 void read_numbers_of_cases(const Place& place, const PolicyVocabulary& known, const Policy& policy,
                            const std::string& what, double most, Policy::Thresholds& result) {
   if (!place.defined()) return;

@@ -1,5 +1,5 @@
-// The least time that a device allows, held against times that GPUs took: the published records of an H100 and
-// an H200.
+// The least time that a device allows, held against times that GPUs took: the published records of an H100
+// and an H200.
 #include "course/score/limit.h"
 
 #include <gtest/gtest.h>
@@ -82,8 +82,8 @@ std::vector<std::filesystem::path> published_sets() {
   return sets;
 }
 
-// Ours on two GPUs: a share above 1 would show that the limit is none. Rates have two to three digits: an H200 read
-// 0.5 % faster than its 4.40 TB/s.
+// Ours on two GPUs: a share above 1 would show that the limit is none. Rates have two to three digits: an
+// H200 read 0.5 % faster than its 4.40 TB/s.
 constexpr double kRounding = 1.01;
 
 TEST(Limit, IsPassedByNoPublishedTime) {

@@ -40,8 +40,8 @@ class ApspLab : public WrittenLab {
   void check_dataset(const CaseSpec& spec, const std::filesystem::path& file) const override {
     if (!spec.drawn) require_square(spec, file);
   }
-  // A relaxation for each three nodes, as Floyd and Warshall have it. On graphs without long paths lengths may be
-  // cut at 16 bits (reference/apsp/README.md).
+  // A relaxation for each three nodes, as Floyd and Warshall have it. On graphs without long paths lengths
+  // may be cut at 16 bits (reference/apsp/README.md).
   std::optional<CaseWork> work_of(const nlohmann::json& described) const override {
     const double n = figure(described, "k");
     const std::string pattern = word(described, "dataset");
