@@ -5,7 +5,8 @@ import re
 import pytest
 from conftest import Page
 from synthetic import SyntheticRun
-from warpgrade_reports.class_report import render_class_report
+from warpgrade_reports.class_report import Similar, render_class_report
+from warpgrade_reports.earlier import Comparison
 from warpgrade_reports.learnt import estimate_charts, learnt_of, slowness_of
 from warpgrade_reports.page import render_pages
 from warpgrade_reports.reading import read_run
@@ -63,5 +64,5 @@ def test_a_run_that_measured_times_learns_from_them_and_has_no_such_section(tmp_
 
 
 def test_the_staffs_page_of_such_a_run_tells_mistakes_before_anything_but_points(run, tmp_path):
-    heads = re.findall(r'<h2 id="(\w+)"', render_class_report(run, tmp_path, ([], 0), ([], "")))
+    heads = re.findall(r'<h2 id="(\w+)"', render_class_report(run, tmp_path, Similar([], [], Comparison([])), ([], "")))
     assert heads[:4] == ["summary", "points", "mistakes", "estimates"]

@@ -181,7 +181,7 @@ class CaseScore:
     limit: Limit | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)  # a class has tens of thousands
 class CaseResult:
     """A submission on a case: the record, when there is one, and its score."""
 
