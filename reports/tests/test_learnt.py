@@ -6,10 +6,10 @@ import pytest
 from conftest import Page
 from synthetic import SyntheticRun
 from warpgrade_reports.class_report import Similar, render_class_report
-from warpgrade_reports.earlier import Comparison
 from warpgrade_reports.learnt import estimate_charts, learnt_of, slowness_of
 from warpgrade_reports.page import render_pages
 from warpgrade_reports.reading import read_run
+from warpgrade_reports.similarity import Comparison
 
 FINDING = {"disease": "uncoalesced", "kernel": "k", "severity": 3.0, "message": "m", "advice": "Let neighbours load."}
 
