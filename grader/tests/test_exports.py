@@ -273,7 +273,9 @@ def test_open_cases_are_explained_and_hidden_ones_only_have_a_verdict(the_class:
                 seen |= case.keys()
             else:
                 allowed = {"id", "dataset", "k", "kind", "verdict", "points", "max_points", "note", "open"}
-                assert case.keys() <= allowed | {"threshold", "threshold_status", "baseline", "ratio", "time_us"}
+                allowed |= {"threshold", "threshold_status", "baseline", "ratio", "time_us", "limit"}
+                assert case.keys() <= allowed
+                assert case.get("limit", {}).keys() <= {"share", "low", "high", "bound_by"}, "not how large it is"
     assert {"message", "mismatches", "diagnostics"} <= seen
 
 

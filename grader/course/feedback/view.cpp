@@ -317,8 +317,11 @@ class Viewer {
                             "cpu_only", "no_kernel"});
     if (named) view.update(only(line, {"id", "dataset", "k"}));
     if (policy_.visibility.speed) {
-      view.update(only(
-          line, {"threshold", "threshold_status", "baseline", "limit", "limit_threshold", "limit_status"}));
+      view.update(
+          only(line, {"threshold", "threshold_status", "baseline", "limit_threshold", "limit_status"}));
+      // Its bytes and operations would tell how large a hidden input is.
+      if (line.contains("limit"))
+        view["limit"] = only(line.at("limit"), {"share", "low", "high", "bound_by"});
       if (line.contains("ratio")) view["ratio"] = only(line.at("ratio"), {"median", "low", "high"});
     }
     return view;
