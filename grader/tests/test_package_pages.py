@@ -215,7 +215,7 @@ def test_a_student_reads_the_contract_and_the_cases_there(tree: Path) -> None:
 TYPED = re.compile(r"(?:^|&& |\| |-- )((?:\./|build/bin/)?warpgrade [a-z].*?)(?=$| && | \| | {2,}|\s#)", re.MULTILINE)
 PARSED_BADLY = re.compile(r"(.*)`.* --help` shows what it takes|.* has no command .*")
 # These wait for others, ask the network, or write into the package.
-NOT_TRIED = re.compile(r" serve\b|--watch\b| data fetch\b| desk first\b| labs (?:new|pages)\b")
+NOT_TRIED = re.compile(r" serve\b|--watch\b| data fetch\b| desk first\b| labs (?:new|pages)\b| note\b")
 
 
 def typed_in(text: str) -> set[str]:
