@@ -18,15 +18,15 @@ void add_profile_command(CLI::App& app, int& code);
 void add_python_command(CLI::App& app, int& code);
 void add_estimate_command(CLI::App& app, int& code);
 void add_submit_command(CLI::App& app, int& code);
-void add_run_commands(CLI::App& app, int& code);    // report, score, calibrate
+void add_run_commands(CLI::App& app, int& code);  // report, score, calibrate
 void add_limits_command(CLI::App& app, int& code);
 void add_journey_command(CLI::App& app, int& code);  // journey, note
-void add_grade_commands(CLI::App& app, int& code);  // collect, grades
-void add_policy_command(CLI::App& app, int& code);  // policy check, policy show
-void add_export_command(CLI::App& app, int& code);  // export, attention
-void add_batch_commands(CLI::App& app, int& code);  // batch, resume, cancel, status, regrade, rescore, diff
-void add_desk_command(CLI::App& app, int& code);    // desk init, keys, serve, status, ...
-void add_remote_command(CLI::App& app, int& code);  // remote status, history, cancel
+void add_grade_commands(CLI::App& app, int& code);   // collect, grades
+void add_policy_command(CLI::App& app, int& code);   // policy check, policy show
+void add_export_command(CLI::App& app, int& code);   // export, attention
+void add_batch_commands(CLI::App& app, int& code);   // batch, resume, cancel, status, regrade, rescore, diff
+void add_desk_command(CLI::App& app, int& code);     // desk init, keys, serve, status, ...
+void add_remote_command(CLI::App& app, int& code);   // remote status, history, cancel
 
 // What `data import` prints of a dataset: the lines by which a policy judges on it, of every lab that can.
 std::string cases_for_a_policy(const std::string& dataset, int rows, int cols, std::int64_t entries);
