@@ -81,7 +81,8 @@ def test_a_journey_shows_versions_that_were_judged_with_their_notes(tmp_path: Pa
     assert scores["submissions"][0]["verdict"] == "accepted", "a note changes no verdict"
 
 
-def test_a_student_who_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_run_without_hand_ins_is_refused(tmp_path: Path) -> None:
     done = warpgrade("journey", ROOT / "reports/published/h100/spmm", "--student", "zoe", "--output", tmp_path / "x")
     assert done.returncode != 0
-    assert "nothing was handed in by 'zoe'" in done.stderr
+    assert "expected hand-ins" in done.stderr
+    assert not (tmp_path / "x").exists()

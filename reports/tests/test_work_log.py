@@ -162,6 +162,12 @@ def test_what_cannot_be_shown_has_one_line(weeks, tmp_path, capsys, arguments, m
     assert message in capsys.readouterr().err
 
 
+def test_a_run_without_hand_ins_is_refused_and_no_empty_list_is_made(tmp_path, capsys):
+    assert main([str(SETS / "01-03"), "--output", str(tmp_path / "out")]) == 1
+    assert "judge the class with `warpgrade batch`" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_desks_runs_are_found_below_its_folder(weeks, tmp_path):
     for number, run in enumerate(weeks):
         shutil.copytree(run, tmp_path / f"desk/runs/{number}/run")

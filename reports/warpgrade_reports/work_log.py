@@ -88,7 +88,7 @@ class Version:
 
     @property
     def claims(self) -> float | None:
-        """What the notes expect: "1.5x", "twice" is none, "20 % less" is 1.25; None where no number is given."""
+        """What the notes expect: "1.5x" is 1.5, "20 % less" is 1.25. None where no such number stands there."""
         for note in self.notes:
             if found := _CLAIM.search(note):
                 return float(found[1])
@@ -179,9 +179,7 @@ def read_work_log(student: str, runs: Sequence[Path]) -> WorkLog:
     versions = [version for run in runs for version in _versions(student, run)]
     if not versions:
         some = ", ".join(students_of(runs)[:8])
-        raise ReportInputError(
-            ", ".join(map(str, runs)), f"nothing was handed in by '{student}'; there is {some}", _STEP
-        )
+        raise ReportInputError(_named(runs), f"nothing was handed in by '{student}'; there is {some}", _STEP)
     labs = {read_node(run / "run.json", _STEP).text("lab") for run in runs}
     if len(labs) > 1:
         raise ReportInputError(_named(runs), f"expected runs of one lab, got {', '.join(sorted(labs))}", _STEP)

@@ -84,13 +84,20 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         runs = run_folders(options.runs)
+        students = students_of(runs)
+        if not students:
+            raise ReportInputError(
+                ", ".join(map(str, runs)),
+                "expected hand-ins (submissions.json with snapshots), got none",
+                "judge the class with `warpgrade batch`, which keeps them; `grade` does not",
+            )
         if options.student:
             options.output.parent.mkdir(parents=True, exist_ok=True)
             options.output.write_text(render(read_work_log(options.student, runs)), encoding="utf-8")
             print(options.output)
             return 0
         options.output.mkdir(parents=True, exist_ok=True)
-        logs = [read_work_log(student, runs) for student in students_of(runs)]
+        logs = [read_work_log(student, runs) for student in students]
         links = [f"{number}.html" for number, _ in enumerate(logs, 1)]
         for log, link in zip(logs, links, strict=True):
             (options.output / link).write_text(render(log), encoding="utf-8")
