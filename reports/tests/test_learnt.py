@@ -1,11 +1,13 @@
 """A report without a GPU begins with what was learnt; its counter charts are folded."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from conftest import Page
 from synthetic import SyntheticRun
 from warpgrade_reports.class_report import Similar, render_class_report
+from warpgrade_reports.class_stats import mistakes
 from warpgrade_reports.learnt import estimate_charts, learnt_of, slowness_of
 from warpgrade_reports.page import render_pages
 from warpgrade_reports.reading import read_run
@@ -66,3 +68,11 @@ def test_a_run_that_measured_times_learns_from_them_and_has_no_such_section(tmp_
 def test_the_staffs_page_of_such_a_run_tells_mistakes_before_anything_but_points(run, tmp_path):
     heads = re.findall(r'<h2 id="(\w+)"', render_class_report(run, tmp_path, Similar([], [], Comparison([])), ([], "")))
     assert heads[:4] == ["summary", "points", "mistakes", "estimates"]
+
+
+def test_a_case_that_an_older_interface_need_not_handle_is_no_mistake(run):
+    first, *others = run.submissions
+    cases = tuple(replace(case, verdict="not_run", reason="left_out") for case in first.cases)
+    kinds = {m.verdict for m in mistakes(replace(run, submissions=(replace(first, cases=cases), *others)))}
+    assert kinds
+    assert "not_run" not in kinds

@@ -100,7 +100,7 @@ def mistakes(run: Run) -> list[Mistake]:
     found: dict[tuple[str, str], Mistake] = {}
     for submission in run.students:
         for case in submission.cases:
-            if case.accepted or case.undecided:
+            if case.accepted or case.undecided or case.left_out:
                 continue
             mistake = found.setdefault((case.verdict, case.reason), Mistake(case.verdict, case.reason))
             mistake.cases += 1
