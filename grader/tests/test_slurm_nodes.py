@@ -58,7 +58,10 @@ def all_are_judged(run: Run, log: list[dict[str, Any]]) -> None:
 
 
 def begin_on_each_node(run: Run, cluster: Cluster, rounds: int, **records: dict[str, float]) -> None:
-    """A round of a task for each student, one on each node; they wait until the nodes' records are there."""
+    """A round of a task for each student, one on each node; they wait until the nodes' records are there.
+
+    The tasks that compile have a partition of their own on the same nodes: they are not what is waited for.
+    """
     hold = run.folder / "hold"
     hold.touch()
     setup = [f"while test -e {hold}; do sleep 0.1; done"]
@@ -67,7 +70,7 @@ def begin_on_each_node(run: Run, cluster: Cluster, rounds: int, **records: dict[
     assert begun.returncode == 0, begun.stderr
     for node, figures in records.items():
         node_record(run, node, **figures)
-    running = ("squeue", "-h", "-t", "RUNNING", "-o", "%N")
+    running = ("squeue", "-h", "-p", "gpu", "-t", "RUNNING", "-o", "%N")
     wait_until("a task on each node", lambda: set(cluster.run(*running).split()) == {"n1", "n2", "n3"}, 240)
     hold.unlink()
 
