@@ -36,7 +36,7 @@ const std::map<std::string, std::vector<std::string>>& examples() {
       {"calibrate",
        {"warpgrade calibrate runs/ladder --share 0.9",
         "warpgrade calibrate runs/ladder --write grader/policies/spmm.yaml",
-        "warpgrade calibrate runs/ladder --limit",
+        "warpgrade calibrate runs/ladder --limit", "warpgrade calibrate --device",
         "warpgrade calibrate runs/on-the-emulator --for T4 --baseline naive"}},
       {"limits", {"warpgrade limits runs/ladder"}},
       {"journey",

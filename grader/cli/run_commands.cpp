@@ -13,6 +13,7 @@
 #include "base/reports_module.h"
 #include "base/say.h"
 #include "base/tables.h"
+#include "cli/calibrate_device.h"
 #include "cli/commands.h"
 #include "cli/grades.h"
 #include "course/batch/grade_run.h"
@@ -39,6 +40,8 @@ int score_again(const fs::path& run, const std::optional<fs::path>& policy) {
 
 struct CalibrateOptions {
   fs::path run;
+  bool device = false;                  // this machine's own rates: no run
+  std::vector<std::string> gpus;        // of which devices
   std::optional<double> share;          // none: kMeasuredShare, or kModelledShare
   std::optional<std::string> baseline;  // none: the one that the run's policy speaks of
   std::optional<fs::path> write;        // the policy that takes the thresholds
@@ -73,6 +76,10 @@ int calibrate_limit(const CalibrateOptions& options) {
 }
 
 int calibrate(const CalibrateOptions& options) {
+  if (options.device) return calibrate_devices(options.gpus);
+  if (options.run.empty())
+    throw UsageError("give the run of a ladder, or --device to measure this machine's GPUs");
+  if (options.limit) return calibrate_limit(options);
   const RunFolder folder(options.run);
   json description = folder.read_run();
   const Lab& lab = find_lab(description.at("lab").get<std::string>());
@@ -172,9 +179,9 @@ int report(const ReportOptions& options) {
 
 void add_run_commands(CLI::App& app, int& code) {
   const auto run = std::make_shared<fs::path>();
-  const auto with_run = [&](const char* name, const char* what) {
+  const auto with_run = [&](const char* name, const char* what, bool is_required = true) {
     CLI::App* command = app.add_subcommand(name, what);
-    command->add_option("run", *run, "a run's folder")->required();
+    command->add_option("run", *run, "a run's folder")->required(is_required);
     return command;
   };
   const auto shown = std::make_shared<ReportOptions>();
@@ -198,7 +205,7 @@ void add_run_commands(CLI::App& app, int& code) {
   score_command->callback([run, policy, &code] { code = score_again(*run, *policy); });
 
   const auto options = std::make_shared<CalibrateOptions>();
-  CLI::App* calibrate_command = with_run("calibrate", "propose thresholds from the ladder's records");
+  CLI::App* calibrate_command = with_run("calibrate", "propose thresholds from the ladder's records", false);
   calibrate_command
       ->add_option("--share", options->share, "of the best step's speed-up: 0.9, and 0.5 with --for")
       ->check(CLI::Range(0.01, 1.0));
@@ -213,12 +220,22 @@ void add_run_commands(CLI::App& app, int& code) {
                  "shares of the least time that the GPU allows, in place of speed-ups")
       ->excludes(baseline)
       ->excludes("--for");
+  CLI::Option* device =
+      calibrate_command->add_flag("--device", options->device,
+                                  "measure the rates of this machine's GPUs, which shares of the limit rest "
+                                  "on, instead; later records carry them");
+  device->excludes("run")->excludes("--limit")->excludes("--share")->excludes("--for");
+  calibrate_command
+      ->add_option("--gpus", options->gpus,
+                   "with --device: these alone, as `grade` takes them (default: all)")
+      ->delimiter(',')
+      ->needs(device);
   calibrate_command->add_option("--write", options->write,
                                 "the policy that takes them, as thresholds of the run's GPU model");
   calibrate_command->add_option("--gpu", options->gpu, "the model's name in the policy, for instance H100");
   calibrate_command->callback([run, options, &code] {
     options->run = *run;
-    code = options->limit ? calibrate_limit(*options) : calibrate(*options);
+    code = calibrate(*options);
   });
 }
 

@@ -100,7 +100,7 @@ std::vector<JudgeDevice> ask_gpus(const std::vector<std::string>& names,
   for (std::size_t i = 0; i < names.size(); ++i) {
     const json about = answers[i].get();
     if (about.empty()) {
-      left_out.push_back(names[i] + ": CUDA finds no working GPU under that name");
+      if (!names[i].empty()) left_out.push_back(names[i] + ": CUDA finds no working GPU under that name");
       continue;
     }
     const std::string uuid = about.value("uuid", "0");

@@ -14,6 +14,7 @@
 #include "course/ingest/times.h"
 #include "course/profile/device_rates.h"
 #include "course/profile/estimate_json.h"
+#include "course/profile/measured_rates.h"
 #include "course/profile/source.h"
 #include "judge/compile/older_interface.h"
 #include "judge/judging/verdict.h"
@@ -134,6 +135,9 @@ void Judging::record_case(size_t i, const std::string& id, json part, const Shar
   if (!run_.on_gpu() && part.contains("device")) {
     part["device"] = {{"name", "libwarpemu"}, {"threads", share.emulator_threads}};
     if (share.device != nullptr) part["device"]["uuid"] = share.device->about.at("uuid");
+  } else if (part.contains("device")) {
+    if (json rates = measured_rates(part["device"]); !rates.is_null())
+      part["device"]["rates"] = std::move(rates);
   }
   if (part.contains("counters")) {
     // Source lines beside the figures are for reading: a record is right without them.

@@ -39,10 +39,20 @@ std::map<std::string, double, std::less<>> operations_of(const DeviceRates& rate
           {name(units::kMinPlus16), integer * rates.min_plus_16_lanes}};
 }
 
+void take_model(const DeviceRates& model, LimitRates& rates) {
+  rates.source = model.from_data_sheet ? "by NVIDIA's data sheet: nothing was measured on such a GPU"
+                                       : "measured on another GPU of this model";
+  rates.dram_bytes_per_s = model.dram_bytes_per_s;
+  rates.l2_bytes_per_s = model.l2_bytes_per_s;
+  rates.l1_bytes_per_s = model.l1_bytes_a_clock * model.multiprocessors * model.clock_hz;
+  rates.launch_us = model.launch_us;
+  rates.operations_per_s = operations_of(model);
+}
+
 // What `calibrate --device` measured takes the model's place, number by number.
 void take_measured(const json& measured, LimitRates& rates) {
-  const auto take = [&](const json& from, const std::string& key, double& into) {
-    const double value = figure(from, key.c_str());
+  const auto take = [&](const json& from, std::string_view key, double& into) {
+    const double value = figure(from, std::string(key).c_str());
     if (value <= 0) return;
     into = value;
     rates.source = "measured on this device";
@@ -53,7 +63,9 @@ void take_measured(const json& measured, LimitRates& rates) {
   take(measured, "launch_us", rates.launch_us);
   if (const auto operations = measured.find("operations_per_s");
       operations != measured.end() && operations->is_object())
-    for (auto& [unit, rate] : rates.operations_per_s) take(*operations, unit, rate);
+    for (const std::string_view unit : units::kAll)
+      if (figure(*operations, std::string(unit).c_str()) > 0)
+        take(*operations, unit, rates.operations_per_s[std::string(unit)]);
 }
 
 }  // namespace
@@ -71,22 +83,16 @@ json LimitRates::to_json() const {
 
 std::optional<LimitRates> limit_rates(const json& device) {
   if (!device.is_object()) return std::nullopt;
-  const std::string name = word(device, "name");
-  const auto model = rates_by_name(name);
-  if (!model || figure(device, "sm_count") != model->multiprocessors) return std::nullopt;
   LimitRates rates;
-  rates.device = name;
-  rates.source = model->from_data_sheet ? "by NVIDIA's data sheet: nothing was measured on such a GPU"
-                                        : "measured on another GPU of this model";
-  rates.dram_bytes_per_s = model->dram_bytes_per_s;
-  rates.l2_bytes_per_s = model->l2_bytes_per_s;
-  rates.l1_bytes_per_s = model->l1_bytes_a_clock * model->multiprocessors * model->clock_hz;
+  rates.device = word(device, "name");
   rates.l2_bytes = figure(device, "l2_bytes");
-  rates.launch_us = model->launch_us;
-  rates.operations_per_s = operations_of(*model);
+  const auto model = rates_by_name(rates.device);
+  if (model && figure(device, "sm_count") == model->multiprocessors) take_model(*model, rates);
   if (const auto measured = device.find("rates"); measured != device.end() && measured->is_object())
     take_measured(*measured, rates);
-  return rates;
+  const bool is_known = rates.dram_bytes_per_s > 0 && rates.l2_bytes_per_s > 0 && rates.l1_bytes_per_s > 0 &&
+                        rates.launch_us > 0 && !rates.operations_per_s.empty();
+  return is_known ? std::optional(rates) : std::nullopt;
 }
 
 Limit limit_of(const CaseWork& work, double compulsory_bytes, const LimitRates& rates) {

@@ -24,7 +24,7 @@ struct LimitRates {
 };
 
 // Of a record's `device`: its own rates where they were measured on it (`device.rates`), else those of its
-// model. Nothing for a device of which no rates are known, as part of a GPU.
+// model. Nothing for a device of which not all rates are known, as part of a GPU or a model that is not here.
 std::optional<LimitRates> limit_rates(const nlohmann::json& device);
 
 struct Limit {

@@ -49,6 +49,39 @@ TEST(Limit, IsThatOfThePartWhichNeedsLongest) {
   EXPECT_EQ(of({.operations = 1e10}, 100e6), std::pair(std::string("fp32"), 200.0));
 }
 
+// A GPU that is none of the models here, and has what `calibrate --device` writes.
+json measured_device() {
+  json device{{"name", "NVIDIA Z9"}, {"sm_count", 10}, {"l2_bytes", 1e6}};
+  device["rates"] = {{"dram_bytes_per_s", 1e12}, {"l2_bytes_per_s", 4e12},
+                     {"l1_bytes_per_s", 16e12},  {"launch_us", 2.0},
+                     {"sm_count", 10},           {"operations_per_s", {{"fp32", 5e13}}}};
+  return device;
+}
+
+TEST(Limit, IsKnownOfAnyDeviceThatWasMeasuredWhole) {
+  const auto rates = limit_rates(measured_device());
+  ASSERT_TRUE(rates);
+  EXPECT_EQ(rates->source, "measured on this device");
+  EXPECT_EQ(rates->operations_per_s.at("fp32"), 5e13);
+  for (const char* missing :
+       {"dram_bytes_per_s", "l2_bytes_per_s", "l1_bytes_per_s", "launch_us", "operations_per_s"}) {
+    json device = measured_device();
+    device["rates"].erase(missing);
+    EXPECT_FALSE(limit_rates(device)) << missing;
+  }
+}
+
+TEST(Limit, RatesOfTheDeviceTakeThePlaceOfTheModels) {
+  json device = kH100;
+  device["rates"] = {{"dram_bytes_per_s", 2e12}, {"operations_per_s", {{"fp64", 1e12}, {"of no unit", 7}}}};
+  const auto rates = limit_rates(device), model = limit_rates(kH100);
+  EXPECT_EQ(rates->dram_bytes_per_s, 2e12);
+  EXPECT_EQ(rates->operations_per_s.at("fp64"), 1e12);
+  EXPECT_EQ(rates->l2_bytes_per_s, model->l2_bytes_per_s);
+  EXPECT_EQ(rates->operations_per_s.at("fp32"), model->operations_per_s.at("fp32"));
+  EXPECT_FALSE(rates->operations_per_s.contains("of no unit"));
+}
+
 TEST(Limit, OfADeviceWithoutRatesIsNotKnown) {
   EXPECT_TRUE(limit_rates(kH100));
   for (const char* name : {"NVIDIA H100 PCIe", "NVIDIA H100 80GB HBM3 MIG 1g.10gb", "NVIDIA Z9", ""}) {
