@@ -18,7 +18,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr int kRuns = 5;
+constexpr int kRuns = 8;
 constexpr double kTera = 1e12;
 
 // The measured figures beside those of the model's.
@@ -44,7 +44,7 @@ std::vector<std::vector<std::string>> rows_of(const json& measured, const json& 
 
 void calibrate_device(const JudgeDevice& device) {
   const std::string name = device.about.value("name", "");
-  say("{}, {}: {} runs, half a minute\n", device.name, name, kRuns);
+  say("{}, {}: {} runs, a minute\n", device.name, name, kRuns);
   const RatesMeasured measured = measure_rates(device, kRuns);
   keep_rates(device.about, measured.rates);
   const auto model = limit_rates(device.about);

@@ -24,7 +24,7 @@ struct RatesMeasured {
 
 // Compiles calibration/limit_rates.cu and runs it on the device, `runs` times, in a process each: where the
 // driver puts a context decides what a launch costs. Throws UsageError where the compiler or the program
-// fails. Half a minute, most of it the compiler's.
+// fails. A minute at most; ten seconds of it are the compiler's.
 RatesMeasured measure_rates(const JudgeDevice& device, int runs);
 
 // Keeps them for later runs.
