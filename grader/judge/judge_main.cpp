@@ -138,9 +138,12 @@ std::unique_ptr<FileChecks> open_job(const JudgeJob& job, JudgeServices& service
 int judge_job(JudgeJob& job, JudgeServices& services, double ahead_s) {
   const Lab& lab = find_lab(job.lab);
   job.context.services = &services;
+  const auto is_timed = [](const CaseInput& input) { return input.spec.kind == "speed"; };
+  job.context.measure_speed &= std::any_of(job.cases.begin(), job.cases.end(), is_timed);
   const auto checks = open_job(job, services, ahead_s);
   for (size_t i = 0; i < job.cases.size(); ++i) {
     const CaseInput& input = job.cases[i];
+    job.context.cases_before = static_cast<int>(i);
     job.context.cases_after = static_cast<int>(job.cases.size() - i) - 1;
     emit({{"case", input.spec.id}, {"started", true}});
     const nlohmann::json line = judge_case(lab, job, input);

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/inject.h"
+#include "judge/judging/executors_ahead.h"
 #include "judge/judging/shared_host_memory.h"
 #include "judge/judging/timed_phase.h"
 #include "judge/judging/verdict.h"
@@ -132,15 +133,24 @@ void CaseJudge::settle() {
 // needs the GPU for itself, only one: more would take memory from it.
 void CaseJudge::prepare_next(int most) {
   const int at_once = context_.alone || context_.backend == "emulator" ? 1 : most;
-  // The next submission's executor comes up behind the timed runs of the last case but one: sent for in the
-  // last case, it would not be up when the GPU must be quiet, and that case's timing would wait for it. After
-  // a case that ended its executor the next case may well end its own: another one comes up meanwhile.
-  const bool is_time = context_.cases_after == 0 || (context_.cases_after == 1 && most > 1) ||
-                       context_.services->lost_executor();
-  if (is_time)
-    context_.services->prepare_executors(context_.submission, spreads_timing() ? context_.process_pairs : 1);
+  const int executors = executors_ahead(most > 1);
+  if (executors > 0) context_.services->prepare_executors(context_.submission, executors);
   if (context_.cases_after > 0)
     context_.services->prepare(context_.submission, std::min(at_once, context_.cases_after));
+}
+
+// How many executors should wait for their program now.
+int CaseJudge::executors_ahead(bool behind_runs) const {
+  // After a case that ended its executor the next case may well end its own: another one comes up meanwhile.
+  const int spare = context_.services->lost_executor() ? 1 : 0;
+  if (!context_.another_follows) return spare;
+  if (!spreads_timing()) return context_.cases_after + (behind_runs ? 0 : 1) <= 1 ? 1 : spare;
+  const int of_next =
+      executors_of_next(context_.process_pairs, context_.cases_before, context_.cases_after, behind_runs);
+  // Before its first timed case this submission's own further processes are among those that wait.
+  const bool is_over = behind_runs && context_.cases_after == 0;
+  const int own = is_over ? 0 : context_.process_pairs - 1 - context_.services->kept_partners();
+  return std::max(spare, of_next + std::max(0, own));
 }
 
 // Another judge waits to time: this one's processes are stopped meanwhile, those that map buffers when they

@@ -180,6 +180,7 @@ class CaseJudge {
   std::optional<Outcome> measure_process_pair(const std::string& gpu);
   void give_back();
   void prepare_next(int most);
+  int executors_ahead(bool behind_runs) const;
   void settle();
   enum class Inputs { kFresh, kAsBefore };
   std::optional<Outcome> timed_pair(TimedPair& timed, Inputs inputs);

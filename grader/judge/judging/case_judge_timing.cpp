@@ -38,8 +38,8 @@ std::optional<Outcome> CaseJudge::timed_phase() {
   if (!fault && phase_->first) fault = end_partner(true);
   submission_->resume();
   take_turn();
-  prepare_next(kPreparedAhead);
   give_back();
+  prepare_next(kPreparedAhead);
   phase_.reset();
   return fault;
 }

@@ -101,6 +101,7 @@ json JudgeJob::to_json() const {
           {"least_pairs", context.least_pairs},
           {"baseline_budget_s", context.baseline_budget_s ? json(*context.baseline_budget_s) : json()},
           {"measure_speed", context.measure_speed},
+          {"another_follows", context.another_follows},
           {"first_refusal_ends", context.first_refusal_ends},
           {"note_outputs", context.note_outputs},
           {"gpu_lease", context.gpu_lease},
@@ -129,6 +130,7 @@ JudgeJob JudgeJob::from_json(const json& j) {
   if (const json& budget = j.at("baseline_budget_s"); !budget.is_null())
     job.context.baseline_budget_s = budget.get<double>();
   job.context.measure_speed = j.at("measure_speed");
+  job.context.another_follows = j.at("another_follows");
   job.context.first_refusal_ends = j.at("first_refusal_ends");
   job.context.note_outputs = j.at("note_outputs");
   job.context.gpu_lease = j.at("gpu_lease");

@@ -45,9 +45,11 @@ class JudgeServices {
   // comes up disturbs. Where an executor goes from case to case, one at most: the next case's program
   // takes its place there.
   void prepare(const RunnerSpec& spec, int count);
-  // Sends executors on their way until `count` wait for the submission that comes next; none where executors
-  // do not wait for their program.
+  // Sends executors on their way until `count` wait for their program, as many of this submission's as it
+  // keeps for its further processes counted in; none where executors do not wait.
   void prepare_executors(const RunnerSpec& spec, int count);
+  // Those that this submission keeps for its further processes.
+  int kept_partners() const { return static_cast<int>(partners_.size()); }
 
   // Another process of the submission, for timing beside the first. Its executor is one that has served this
   // submission before, one that waits, or a new one.
