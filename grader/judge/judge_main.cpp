@@ -143,7 +143,6 @@ int judge_job(JudgeJob& job, JudgeServices& services, double ahead_s) {
   const auto checks = open_job(job, services, ahead_s);
   for (size_t i = 0; i < job.cases.size(); ++i) {
     const CaseInput& input = job.cases[i];
-    job.context.cases_before = static_cast<int>(i);
     job.context.cases_after = static_cast<int>(job.cases.size() - i) - 1;
     emit({{"case", input.spec.id}, {"started", true}});
     const nlohmann::json line = judge_case(lab, job, input);

@@ -248,7 +248,8 @@ class LocalGrading {
     }
   }
 
-  void judge_one(size_t i, JudgeServer& judge, const Judging::Share& own) {
+  void judge_one(size_t i, JudgeServer& judge, Judging::Share own) {
+    own.another_follows = ++begun_ < todo_.size();
     if (!judging_.judge(i, judge, own).empty()) {
       const std::lock_guard lock(mutex_);
       disturbed_.push_back(i);
@@ -306,6 +307,7 @@ class LocalGrading {
   Clock::time_point began_;
   std::vector<size_t> disturbed_;
   std::set<const JudgeDevice*> given_up_;
+  std::atomic<size_t> begun_{0};  // of todo_
   std::exception_ptr failure_;
   std::atomic<bool> failed_{false};
   std::atomic<size_t> done_{0};

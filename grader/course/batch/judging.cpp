@@ -116,7 +116,7 @@ JudgeJob Judging::outline(const Share& share) const {
   job.context.run_seed = run_.seed();
   job.context.threads = share.judge_threads;
   job.context.measure_speed = run_.options().measure_speed;
-  job.context.another_follows = run_.submissions().size() > 1;
+  job.context.another_follows = share.another_follows;
   job.context.speed_budget_s = run_.options().speed_budget_s;
   job.context.least_runs = run_.options().least_runs;
   job.context.process_pairs = run_.options().process_pairs;

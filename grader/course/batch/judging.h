@@ -42,6 +42,7 @@ class Judging {
     int emulator_threads = 1;             // of each runner, on the emulator
     int judge_threads = 1;                // of the judge's own host work
     bool alone = true;                    // nobody else's submission is on the GPU
+    bool another_follows = true;          // this judge may get another submission
     bool last = false;                    // nothing else is left to do: what is found now is recorded
     const JudgeDevice* device = nullptr;  // the judge's; null: the first, or none on the emulator
   };

@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/inject.h"
-#include "judge/judging/executors_ahead.h"
 #include "judge/judging/shared_host_memory.h"
 #include "judge/judging/timed_phase.h"
 #include "judge/judging/verdict.h"
@@ -139,18 +138,21 @@ void CaseJudge::prepare_next(int most) {
     context_.services->prepare(context_.submission, std::min(at_once, context_.cases_after));
 }
 
-// How many executors should wait for their program now.
+// How many executors should wait for their program now: this submission's own, of which its first timed case
+// needs several, and those of the submission that comes next. These are sent for together, which takes most of
+// a second (one after another takes longer in all), and a timed phase waits until the GPU is quiet. So they
+// come up beside cases that are not timed, or else behind the timed runs of the last case but one.
 int CaseJudge::executors_ahead(bool behind_runs) const {
+  const bool spreads = spreads_timing();
+  const bool ends = context_.cases_after == 0 || (context_.cases_after == 1 && behind_runs);
   // After a case that ended its executor the next case may well end its own: another one comes up meanwhile.
-  const int spare = context_.services->lost_executor() ? 1 : 0;
-  if (!context_.another_follows) return spare;
-  if (!spreads_timing()) return context_.cases_after + (behind_runs ? 0 : 1) <= 1 ? 1 : spare;
-  const int of_next =
-      executors_of_next(context_.process_pairs, context_.cases_before, context_.cases_after, behind_runs);
-  // Before its first timed case this submission's own further processes are among those that wait.
+  int of_next = context_.services->lost_executor() ? 1 : 0;
+  if (context_.another_follows && (ends || (spreads && !timed_)))
+    of_next = spreads ? context_.process_pairs : 1;
+  if (of_next == 0) return 0;
   const bool is_over = behind_runs && context_.cases_after == 0;
-  const int own = is_over ? 0 : context_.process_pairs - 1 - context_.services->kept_partners();
-  return std::max(spare, of_next + std::max(0, own));
+  const int own = context_.process_pairs - 1 - context_.services->kept_partners();
+  return of_next + (spreads && !is_over ? std::max(0, own) : 0);
 }
 
 // Another judge waits to time: this one's processes are stopped meanwhile, those that map buffers when they

@@ -41,8 +41,8 @@ struct JudgeContext {
   std::string gpu_lease;            // the lock that the judges of a GPU share; empty: no other judge
   bool alone = true;                // the GPU is kept for the whole case, not for its timed phase only
   // Of the judge process itself:
-  JudgeServices* services = nullptr;      // the judge process's; outlives every case
-  int cases_before = 0, cases_after = 0;  // of the same submission and job
+  JudgeServices* services = nullptr;  // the judge process's; outlives every case
+  int cases_after = 0;                // of the same submission, behind this one
 };
 
 }  // namespace warpgrade
