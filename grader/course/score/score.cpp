@@ -111,11 +111,13 @@ std::vector<double> divided(double points, const std::vector<CaseScore>& cases,
 }
 
 // Which parts a run measures: speed and shares of the limit on a GPU, with at least one case that has a
-// threshold; those of the limit where the GPU's rates are known.
+// threshold; those of the limit where the GPU's rates are known. The way there, where hand-ins are kept.
 struct Measured {
   bool speed = false, limit = false;
+  const CountsByStudent* journeys = nullptr;  // of those who are in the run; nullptr: nobody counted
   double points(const Policy& policy) const {
-    return policy.correctness_points + (speed ? policy.speed_points : 0) + (limit ? policy.limit_points : 0);
+    return policy.correctness_points + (speed ? policy.speed_points : 0) + (limit ? policy.limit_points : 0) +
+           (journeys != nullptr ? policy.journey_points : 0);
   }
 };
 
@@ -159,6 +161,31 @@ void earn(const Policy& policy, const Tally& tally, bool gated, const Measured& 
   result["cases"] = std::move(lines);
 }
 
+// Neither a gate nor a wrong case takes these points: they are for the work.
+void earn_journey(const Policy& policy, const CountsByStudent& journeys, json& result) {
+  auto people = result.value("members", std::vector<std::string>());
+  if (people.empty()) people.push_back(result.value("student", result.at("id").get<std::string>()));
+  const auto [counts, arrived_whole] = counted_of(journeys, people);
+  const JourneyCounts& asked = policy.journey;
+  const double points = policy.journey_points * journey_share(asked, counts);
+  std::string note;
+  const auto say = [&](int wanted, int reached, const char* what) {
+    if (wanted > 0) note += fmt::format("{}{} of {} {}", note.empty() ? "" : ", ", reached, wanted, what);
+  };
+  say(asked.versions, counts.versions, "versions");
+  say(asked.notes, counts.notes, "with a note");
+  say(asked.gains, counts.gains, "faster than the one before, beyond noise");
+  result["journey"] = {{"versions", counts.versions},
+                       {"notes", counts.notes},
+                       {"gains", counts.gains},
+                       {"arrived_whole", arrived_whole},
+                       {"points", points},
+                       {"max_points", policy.journey_points},
+                       {"note", note}};
+  result["parts"]["journey"] = points;
+  result["points"] = result.at("points").get<double>() + points;
+}
+
 json score_submission(const Policy& policy, const json& run, const json& submission,
                       const CaseRecords& records, const Measured& measured, KnownRates& rates) {
   const json& specs = run.at("cases");
@@ -174,6 +201,8 @@ json score_submission(const Policy& policy, const json& run, const json& submiss
       std::any_of(gates.begin(), gates.end(), [](const json& gate) { return gate.at("status") == "fail"; });
   if (!gates.empty()) result["gates"] = gates;
   earn(policy, tally, gated, measured, cases, result);
+  if (measured.journeys != nullptr && submission.value("role", "student") == "student")
+    earn_journey(policy, *measured.journeys, result);
   result["max_points"] = policy.max_points();
   result["measured_points"] = measured.points(policy);
   // A hand-in that was not taken was not compiled either, whatever its records had to say.
@@ -269,8 +298,10 @@ Measured measured_in(const Policy& policy, const json& run) {
   return measured;
 }
 
-json score_each(const Policy& policy, const json& run, const WithRecords& with_records) {
-  const Measured measured = measured_in(policy, run);
+json score_each(const Policy& policy, const json& run, const std::optional<CountsByStudent>& journeys,
+                const WithRecords& with_records) {
+  Measured measured = measured_in(policy, run);
+  if (policy.journey_points > 0 && journeys) measured.journeys = &*journeys;
   KnownRates rates;
   // Who is judged on another model than the thresholds' is told so.
   std::string note = policy.thresholds_note(device_of(run));
@@ -300,6 +331,11 @@ json score_each(const Policy& policy, const json& run, const WithRecords& with_r
         "The share of the limit was not measured: no rates of {} are known, or no case has a threshold "
         "there.",
         device_of(run).empty() ? "this GPU" : device_of(run));
+  if (policy.journey_points > 0 && measured.journeys == nullptr)
+    scores["open_note"] =
+        fmt::format("{}{}The way there is not counted in this run, which keeps no hand-ins of a class.",
+                    measured.speed ? "" : "Speed was not measured in this run. ",
+                    scores.contains("limits_note") ? scores["limits_note"].get<std::string>() + " " : "");
   if (const std::string nodes = threshold_nodes(scores["submissions"]); !nodes.empty())
     scores["threshold_nodes"] = nodes;
   return scores;
@@ -326,17 +362,19 @@ const Fields& score_fields() {
   return fields;
 }
 
-json score(const Policy& policy, const json& run, const std::vector<json>& records) {
+json score(const Policy& policy, const json& run, const std::vector<json>& records,
+           const std::optional<CountsByStudent>& journeys) {
   std::map<std::string, CaseRecords> by_submission;
   for (const json& record : records)
     by_submission[record.at("submission").at("id")][record.at("case").at("id")] = &record;
-  return score_each(policy, run, [&](const std::string& submission, const UseRecords& use) {
+  return score_each(policy, run, journeys, [&](const std::string& submission, const UseRecords& use) {
     use(by_submission[submission]);
   });
 }
 
-json score_by_submission(const Policy& policy, const json& run, const RecordsOf& records_of) {
-  return score_each(policy, run, [&](const std::string& submission, const UseRecords& use) {
+json score_by_submission(const Policy& policy, const json& run, const RecordsOf& records_of,
+                         const std::optional<CountsByStudent>& journeys) {
+  return score_each(policy, run, journeys, [&](const std::string& submission, const UseRecords& use) {
     const std::vector<json> records = records_of(submission);
     CaseRecords by_case;
     for (const json& record : records) by_case[record.at("case").at("id")] = &record;
