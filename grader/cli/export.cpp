@@ -30,6 +30,7 @@
 #include "course/batch/contain.h"
 #include "course/exports/exports.h"
 #include "course/exports/staff_facts.h"
+#include "course/feedback/board.h"
 #include "course/score/score.h"
 
 namespace warpgrade {
@@ -134,6 +135,7 @@ class Export {
     if (fs::exists(class_file)) parts_.class_list = read_object(class_file, "ingest the class again");
     policy_ = options_.policy ? load_policy(*options_.policy, vocabulary_of(parts_.run))
                               : policy_of(folder, parts_.run);
+    policy_.visibility.board = board_at(policy_, parts_.class_list);
     if (!fs::exists(folder.scores_file())) {
       throw UsageError("{}: the run is not scored yet; `warpgrade collect {}` does that",
                        folder.scores_file().string(), options_.run.string());

@@ -223,6 +223,41 @@ std::int64_t read_moment(const Place& place, const TimeZone& zone) {
   return *at;
 }
 
+// "90m", "24h", "2d": seconds.
+std::int64_t read_span(const Place& place) {
+  const std::string text = place.is_scalar() ? place.text() : "";
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const std::string unit = text.substr(digits);
+  const std::int64_t seconds = unit == "m" ? 60 : unit == "h" ? 3600 : unit == "d" ? 86400 : 0;
+  constexpr std::size_t kMostDigits = 4;
+  if (digits == 0 || digits > kMostDigits || seconds == 0)
+    place.fail("a span of time: minutes, hours or days, for instance 90m, 24h or 2d");
+  return seconds * std::stoll(text.substr(0, digits));
+}
+
+// `{from: TIME, until: TIME}`, or by the class's deadline: `{before_deadline: 24h}`.
+void read_freeze(const Place& frozen, const TimeZone& zone, Policy::Board& board) {
+  if (!frozen.defined()) return;
+  frozen.only({"from", "until", "before_deadline", "after_deadline"});
+  if (const Place before = frozen["before_deadline"]; before.defined()) {
+    for (const char* key : {"from", "until"})
+      if (frozen[key].defined())
+        frozen[key].refuse("the freeze is given by the deadline already: leave one out");
+    board.freeze_before_s = read_span(before);
+    if (const Place after = frozen["after_deadline"]; after.defined())
+      board.freeze_after_s = read_span(after);
+    if (board.freeze_before_s == 0) before.fail("a span of time longer than 0");
+    return;
+  }
+  if (const Place after = frozen["after_deadline"]; after.defined())
+    after.refuse("it goes with before_deadline, which says when the freeze begins");
+  board.frozen_from = read_moment(frozen["from"], zone);
+  board.frozen_until = read_moment(frozen["until"], zone);
+  board.frozen_from_text = zone.text(board.frozen_from);
+  board.frozen_until_text = zone.text(board.frozen_until);
+  if (board.frozen_until <= board.frozen_from) frozen["until"].refuse("it is not after frozen.from");
+}
+
 // `shown`, `hidden`, or a map that says what it shows.
 void read_board(const Place& place, const TimeZone& zone, Policy::Visibility& result) {
   if (!place.is_map()) {
@@ -235,14 +270,7 @@ void read_board(const Place& place, const TimeZone& zone, Policy::Visibility& re
   board.cases = place["cases"].word_or("hidden", {"shown", "hidden"}) == "shown";
   if (const Place renew = place["renew_seconds"]; renew.defined())
     board.renew_s = static_cast<int>(renew.whole(5, 86400));
-  const Place frozen = place["frozen"];
-  if (!frozen.defined()) return;
-  frozen.only({"from", "until"});
-  board.frozen_from = read_moment(frozen["from"], zone);
-  board.frozen_until = read_moment(frozen["until"], zone);
-  board.frozen_from_text = zone.text(board.frozen_from);
-  board.frozen_until_text = zone.text(board.frozen_until);
-  if (board.frozen_until <= board.frozen_from) frozen["until"].refuse("it is not after frozen.from");
+  read_freeze(place["frozen"], zone, board);
 }
 
 void read_visibility(const Place& place, const Words& words, const TimeZone& zone,

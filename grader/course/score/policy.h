@@ -86,6 +86,9 @@ struct Policy {
     int renew_s = 0;                 // the page asks for itself anew; 0: never
     // While it is frozen it shows what was handed in before: seconds since 1970; 0: it never is.
     std::int64_t frozen_from = 0, frozen_until = 0;
+    // A freeze that is given by the class's deadline, in seconds before and after it: board_at() (board.h)
+    // puts it on the clock.
+    std::int64_t freeze_before_s = 0, freeze_after_s = 0;
     std::string frozen_from_text = {}, frozen_until_text = {};  // on the course's clocks
     bool is_frozen(std::int64_t now) const { return frozen_from <= now && now < frozen_until; }
   };
