@@ -40,8 +40,8 @@ struct JudgedVersion {
   bool all_right() const;
 };
 
-// A state of the program: what is compiled, by Submission::hash, is that of no attempt before. A note alone
-// makes none.
+// A state of the program: what is compiled, by Submission::hash, is that of no attempt before. A note
+// alone makes none.
 struct Version {
   std::filesystem::path snapshot;
   int attempt = 0;
@@ -76,9 +76,9 @@ nlohmann::json journeys_json(const Journeys& journeys, const std::string& lab);
 void keep_counts(const std::filesystem::path& run, const Journeys& journeys,
                  const std::vector<std::filesystem::path>& counted);
 
-// By student, for the points of a run: of its own hand-ins and of what keep_counts() left there the larger
-// number each. Nothing where the policy gives no points for it, where the run keeps no hand-ins, and of a
-// student's practice.
+// By student, for the points of a run: of its own hand-ins and of what keep_counts() left there the
+// larger number each. Nothing where the policy gives no points for it, where the run keeps no hand-ins,
+// and of a student's practice.
 using CountsByStudent = std::map<std::string, CountedJourney>;
 std::optional<CountsByStudent> journey_counts(const RunFolder& run, const Policy& policy);
 

@@ -1,5 +1,5 @@
-// Points from records, and from what was counted of the way there: a pure function. No clock, no device, no
-// file.
+// Points from records, and from what was counted of the way there: a pure function. No clock, no device,
+// no file.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -14,8 +14,8 @@ struct Manifest {
   std::vector<std::string> flags;    // extra compiler flags, each allowed
   std::vector<std::string>
       sources;  // the sources that are compiled, as it names them; empty: all that belong together
-  // What the student says of this version: lines of at most 500 bytes. They are none of its identity
-  // (Submission::hash).
+  // What the student says of this version: lines of at most 500 bytes. They are none of its
+  // identity (Submission::hash).
   std::vector<std::string> notes;
   std::optional<std::string> problem;
 };

@@ -1,5 +1,5 @@
-// Points for the way there: what a policy asks, what was counted, and what must add up. How versions, notes and
-// gains are counted is held against published times of an H200 in grader/tests/test_journey.py.
+// Points for the way there: what a policy asks, what was counted, and what must add up. How versions, notes
+// and gains are counted is held against published times of an H200 in grader/tests/test_journey.py.
 #include <gtest/gtest.h>
 
 #include <algorithm>
