@@ -19,14 +19,11 @@ std::string note_of(const nlohmann::json& scores) {
   return note.empty() ? "" : "\n" + note + "\n";
 }
 
-// Why perfect work has less than the lab is worth.
 std::string open_points_of(const nlohmann::json& scores) {
   const double most = scores.value("max_points", 0.0), measured = scores.value("measured_points", most);
   if (measured >= most) return "";
-  const std::string why = scores.value("limits_note", "");
-  return fmt::format("\n{}: {:g} of {:g} points are open\n",
-                     why.empty() ? "speed was not measured in this run" : why.substr(0, why.size() - 1),
-                     most - measured, most);
+  return fmt::format("\n{}: {:g} of {:g} points are open\n", why_points_are_open(scores), most - measured,
+                     most);
 }
 
 std::string share_cell(const nlohmann::json& line) {
@@ -65,6 +62,12 @@ std::string format_table(const std::vector<std::vector<std::string>>& rows) {
     }
   }
   return text;
+}
+
+std::string why_points_are_open(const nlohmann::json& scores) {
+  for (const char* note : {"open_note", "limits_note"})
+    if (const std::string why = scores.value(note, ""); !why.empty()) return why.substr(0, why.size() - 1);
+  return "Speed was not measured in this run";
 }
 
 std::string class_table(const nlohmann::json& scores) {

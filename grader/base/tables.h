@@ -10,6 +10,9 @@ namespace warpgrade {
 // Columns as wide as their widest cell; numbers stand right.
 std::string format_table(const std::vector<std::vector<std::string>>& rows);
 
+// Why perfect work has less than the lab is worth, by scores or a view of them: a sentence without its dot.
+std::string why_points_are_open(const nlohmann::json& scores);
+
 // The class at a glance: a line a submission.
 std::string class_table(const nlohmann::json& scores);
 

@@ -28,10 +28,12 @@ int rescore(const fs::path& run, const fs::path& policy_file, bool yes) {
   if (policy.lab != lab_name)
     throw UsageError("{} is a policy of lab {}, not of {}", policy_file.string(), policy.lab, lab_name);
   const RecordsOf records = folder.records_of(description, score_fields());
-  const json after = score_by_submission(policy, description, records);
-  const json before = fs::exists(folder.scores_file())
-                          ? json::parse(read_text(folder.scores_file()))
-                          : score_by_submission(policy_of(folder, description), description, records);
+  const auto scored = [&](const Policy& by) {
+    return score_by_submission(by, description, records, journey_counts(folder, by));
+  };
+  const json after = scored(policy);
+  const json before = fs::exists(folder.scores_file()) ? json::parse(read_text(folder.scores_file()))
+                                                       : scored(policy_of(folder, description));
   const std::string changes = score_changes(before, after);
   tell("{}", changes.empty() ? "no grade changes\n" : changes);
   if (!yes && isatty(STDIN_FILENO) == 1) {

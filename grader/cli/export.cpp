@@ -30,6 +30,7 @@
 #include "course/batch/contain.h"
 #include "course/exports/exports.h"
 #include "course/exports/staff_facts.h"
+#include "course/feedback/board.h"
 #include "course/score/score.h"
 
 namespace warpgrade {
@@ -134,11 +135,13 @@ class Export {
     if (fs::exists(class_file)) parts_.class_list = read_object(class_file, "ingest the class again");
     policy_ = options_.policy ? load_policy(*options_.policy, vocabulary_of(parts_.run))
                               : policy_of(folder, parts_.run);
+    policy_.visibility.board = board_at(policy_, parts_.class_list);
     if (!fs::exists(folder.scores_file())) {
       throw UsageError("{}: the run is not scored yet; `warpgrade collect {}` does that",
                        folder.scores_file().string(), options_.run.string());
     }
-    parts_.scores = score(policy_of(folder, parts_.run), parts_.run, parts_.records);
+    const Policy own = policy_of(folder, parts_.run);
+    parts_.scores = score(own, parts_.run, parts_.records, journey_counts(folder, own));
     if (json_text(parts_.scores, 1) + "\n" == read_text(folder.scores_file())) return;
     const json written = read_object(folder.scores_file(), "`warpgrade collect` makes it anew");
     if (json::parse(json_text(parts_.scores)) != written) {
@@ -260,9 +263,8 @@ class Export {
     const double most = parts_.scores.at("max_points"),
                  measured = parts_.scores.value("measured_points", most);
     if (measured < most)
-      tell(
-          "speed was not measured in this run: {:g} of {:g} points are open, so these grades are not final\n",
-          most - measured, most);
+      tell("{}: {:g} of {:g} points are open, so these grades are not final\n",
+           why_points_are_open(parts_.scores), most - measured, most);
   }
 
   void print_students() const {

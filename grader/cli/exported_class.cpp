@@ -43,8 +43,8 @@ class OtherRuns {
     parts.records = other.read_records(fields_of({view_fields(), score_fields()}));
     if (other.has_class()) parts.class_list = other.read_class();
     Policy policy = policy_of(other, parts.run);
+    parts.scores = score(policy, parts.run, parts.records, journey_counts(other, policy));
     policy.visibility = policy_.visibility;
-    parts.scores = score(policy_of(other, parts.run), parts.run, parts.records);
     for (json& view : feedback_views(policy, parts, {}, finals_.points, made_from_)) {
       const std::string student = view.at("person").at("id");
       views.emplace(student, std::move(view));

@@ -64,7 +64,7 @@ std::string open_points_text(const std::vector<Grade>& grades) {
   std::set<std::string> lines;
   for (const Grade& grade : grades)
     if (!grade.submission.empty() && grade.measured_points < grade.max_points)
-      lines.insert(fmt::format("speed was not measured in run {} (lab {}): {} of {} points are open\n",
+      lines.insert(fmt::format("not everything was measured in run {} (lab {}): {} of {} points are open\n",
                                grade.run, grade.lab, points_cell(grade.max_points - grade.measured_points),
                                points_cell(grade.max_points)));
   std::string text;

@@ -1,22 +1,30 @@
 // `warpgrade journey` and `warpgrade note`: the way that a student's work went, and what the student says
 // of it.
-#include <fmt/format.h>
+#include "course/score/journey.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json.h"
+#include "base/own_command.h"
 #include "base/reports_module.h"
 #include "base/say.h"
 #include "base/text.h"
 #include "base/toolchain.h"
 #include "cli/commands.h"
+#include "course/record/run_folder.h"
 #include "judge/compile/manifest.h"
 #include "judge/labs/registry.h"
 
@@ -24,8 +32,6 @@ namespace warpgrade {
 namespace fs = std::filesystem;
 
 namespace {
-
-constexpr std::size_t kLongestNote = 500;  // as reports/warpgrade_reports/work_log.py shows them
 
 // The manifest without its note: the line that begins with the key, and what is indented below it.
 std::string without_note(const std::string& manifest) {
@@ -63,18 +69,95 @@ int note(const std::string& lab, const fs::path& folder, const std::string& text
 }
 
 struct JourneyOptions {
-  std::vector<fs::path> runs;
-  std::optional<std::string> student;
+  std::vector<fs::path> places;  // runs, or a desk's folder
+  std::optional<std::string> student, lab;
   fs::path output;
+  bool as_json = false;
+  std::optional<fs::path> keep_in;  // a run whose points take what is counted
 };
 
+bool is_run(const fs::path& folder) {
+  return fs::is_regular_file(folder / "run.json");
+}
+
+// The runs themselves, and those below a desk's folder.
+std::vector<fs::path> runs_in(const std::vector<fs::path>& places) {
+  std::vector<fs::path> runs;
+  for (const fs::path& place : places) {
+    const std::size_t before = runs.size();
+    if (is_run(place)) {
+      runs.push_back(place);
+    } else if (fs::is_directory(place)) {
+      for (auto at = fs::recursive_directory_iterator(place); at != fs::recursive_directory_iterator();
+           ++at) {
+        if (!at->is_directory() || !is_run(at->path())) continue;
+        runs.push_back(at->path());
+        at.disable_recursion_pending();
+      }
+    }
+    if (runs.size() == before)
+      throw UsageError(
+          "{}: expected a run's folder, or a desk's with runs in it; name run folders (runs/NAME), or the "
+          "desk's folder",
+          place.string());
+  }
+  std::ranges::sort(runs);
+  runs.erase(std::ranges::unique(runs).begin(), runs.end());
+  return runs;
+}
+
+std::string lab_of(const JourneyOptions& options, const std::vector<fs::path>& runs) {
+  if (options.keep_in) return RunFolder(*options.keep_in).read_run().at("lab");
+  if (options.lab) return find_lab(*options.lab).name();
+  std::set<std::string> labs;
+  for (const fs::path& run : runs) labs.insert(RunFolder(run).read_run().at("lab").get<std::string>());
+  if (labs.size() > 1)
+    throw UsageError("these runs are of the labs {}: choose one with --lab", fmt::join(labs, ", "));
+  return *labs.begin();
+}
+
+Journeys counted(const JourneyOptions& options, const std::vector<fs::path>& runs, const std::string& lab) {
+  Journeys journeys = journeys_of(runs, lab);
+  if (journeys.empty())
+    throw UsageError(
+        "{}: expected hand-ins (submissions.json with snapshots) of lab {}, got none; judge the class with "
+        "`warpgrade batch`, which keeps them: `grade` does not",
+        runs.front().string(), lab);
+  if (!options.student) return journeys;
+  if (auto own = journeys.extract(*options.student)) {
+    journeys.clear();
+    journeys.insert(std::move(own));
+    return journeys;
+  }
+  std::vector<std::string> some;
+  for (const auto& [student, journey] : journeys)
+    if (some.size() < 8) some.push_back(student);
+  throw UsageError("nothing was handed in by '{}' in lab {}; there is {}", *options.student, lab,
+                   fmt::join(some, ", "));
+}
+
 int journey(const JourneyOptions& options) {
-  std::vector<std::string> arguments;
-  for (const fs::path& run : options.runs) arguments.push_back(run.string());
-  if (options.student) arguments.insert(arguments.end(), {"--student", *options.student});
+  if (options.keep_in && options.student) throw UsageError("--keep-in is for everybody: leave --student out");
+  const std::vector<fs::path> runs = runs_in(options.places);
+  const std::string lab = lab_of(options, runs);
+  const Journeys journeys = counted(options, runs, lab);
+  if (options.keep_in) {
+    keep_counts(*options.keep_in, journeys, runs);
+    tell("{}: what was counted of {} students over {} runs; `warpgrade score {}` makes its points anew\n",
+         options.keep_in->string(), journeys.size(), runs.size(), shell_word(options.keep_in->string()));
+    return kExitGraded;
+  }
+  const std::string text = json_text(journeys_json(journeys, lab), 1) + "\n";
+  if (options.as_json) {
+    fmt::print("{}", text);
+    return kExitGraded;
+  }
+  const TemporaryDirectory scratch("warpgrade-journey");
+  write_text(scratch.path() / "counted.json", text);
   fs::path output = options.output;
   if (output.empty()) output = options.student ? fs::path("journey.html") : fs::path("journeys");
-  arguments.insert(arguments.end(), {"--output", output.string()});
+  std::vector<std::string> arguments{(scratch.path() / "counted.json").string(), "--output", output.string()};
+  if (options.student) arguments.emplace_back("--single");
   fmt::print("{}", run_reports_module("warpgrade_reports.work_log_page", arguments));
   return kExitGraded;
 }
@@ -85,9 +168,13 @@ void add_journey_command(CLI::App& app, int& code) {
   const auto options = std::make_shared<JourneyOptions>();
   CLI::App* command = app.add_subcommand(
       "journey", "how students' work went: versions, what changed, what it gained, what was said of it");
-  command->add_option("runs", options->runs, "run folders of one lab, or the desk's folder")->required();
+  command->add_option("runs", options->places, "run folders of one lab, or the desk's folder")->required();
   command->add_option("--student", options->student, "whose; without it everybody's, with a list");
+  command->add_option("--lab", options->lab, "of a desk of several labs: which");
   command->add_option("--output", options->output, "the page, or the folder of everybody's pages");
+  command->add_flag("--json", options->as_json, "what was counted, for programs; no page is made");
+  command->add_option("--keep-in", options->keep_in,
+                      "a run whose points for the way there count these runs too; no page is made");
   command->callback([options, &code] { code = journey(*options); });
 
   const auto lab = std::make_shared<std::string>(), text = std::make_shared<std::string>();

@@ -50,20 +50,17 @@ struct RunShares {
 
 RunShares shares_of(const RunFolder& folder) {
   RunShares shares;
-  std::map<std::string, std::optional<LimitRates>> known;  // by device
+  KnownRates known;
   for (const json& record : folder.read_records(score_fields())) {
     if (record.at("outcome").at("verdict") != verdicts::kAccepted) continue;
-    const json device = record.value("device", json());
-    const auto [rates, is_new] = known.try_emplace(device.dump());
-    if (is_new) rates->second = limit_rates(device);
-    const auto limit = limit_of_record(record, rates->second);
+    const auto limit = limit_of_record(record, known.of(record));
     if (!limit) continue;
     const std::string id = record.at("case").at("id");
     if (!shares.cases.contains(id)) shares.order.push_back(id);
     shares.cases[id].limit = *limit;
     shares.cases[id].by_submission[record.at("submission").at("id")] = limit->at("share");
-    if (shares.rates.is_null()) shares.rates = rates->second->to_json();
   }
+  shares.rates = known.first();
   return shares;
 }
 

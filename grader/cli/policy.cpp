@@ -42,11 +42,13 @@ Policy checked_policy(const fs::path& file) {
 
 int check(const fs::path& file) {
   const Policy policy = checked_policy(file);
-  fmt::print(
-      "{}: sound; lab {}, {:g} points for correctness and {:g} for speed over {}{}, times in {}\n",
-      file.string(), policy.lab, policy.correctness_points, policy.speed_points, policy.baseline,
-      policy.limit_points > 0 ? fmt::format(" and {:g} for the share of the limit", policy.limit_points) : "",
-      policy.timezone);
+  const auto and_for = [](double points, const char* what) {
+    return points > 0 ? fmt::format(" and {:g} for the {}", points, what) : "";
+  };
+  fmt::print("{}: sound; lab {}, {:g} points for correctness and {:g} for speed over {}{}{}, times in {}\n",
+             file.string(), policy.lab, policy.correctness_points, policy.speed_points, policy.baseline,
+             and_for(policy.limit_points, "share of the limit"), and_for(policy.journey_points, "way there"),
+             policy.timezone);
   if (!policy.cases.empty()) fmt::print("it adds {} cases to the lab's\n", policy.cases.size());
   std::size_t dropped = 0, bonus = 0;
   for (const CaseSpec& spec : all_cases(find_lab(policy.lab), policy)) {
@@ -89,6 +91,7 @@ struct Sample {
   double thresholds = 1, over_gate = 1e6;
   json about = json::object();
   bool on_the_cpu = false;  // no kernel wrote the outputs
+  bool at_once = false;     // in one version without a note
 };
 
 std::vector<Sample> samples_of(const Policy& policy) {
@@ -113,6 +116,8 @@ std::vector<Sample> samples_of(const Policy& policy) {
   }
   if (policy.kernel_required)
     samples.push_back({"all correct, but the host wrote the outputs", 0, 1, 1e6, json::object(), true});
+  if (policy.journey_points > 0)
+    samples.push_back({"all reached, in one version without a note", 0, 1, 1e6, json::object(), false, true});
   samples.push_back({"a hand-in that was refused", 1 << 20, 1, 1, {{"refused", "unread_archive"}}});
   return samples;
 }
@@ -146,7 +151,11 @@ json scored(const Policy& policy, const json& cases, const Sample& sample) {
         record[policy.ratios_key()][baseline] = ratio(sample.over_gate);
     records.push_back(std::move(record));
   }
-  return score(policy, run, records).at("submissions")[0];
+  const CountsByStudent journeys{{"sample",
+                                  {sample.about.contains("refused") ? JourneyCounts{}
+                                   : sample.at_once                 ? JourneyCounts{1, 0, 0}
+                                                                    : policy.journey}}};
+  return score(policy, run, records, journeys).at("submissions")[0];
 }
 
 int show(const fs::path& file, bool as_json) {
@@ -160,7 +169,7 @@ int show(const fs::path& file, bool as_json) {
                        {"kind", spec.kind},
                        {"set", spec.set}});
   std::vector<std::vector<std::string>> rows{
-      {"a submission", "points", "correctness", "speed", "limit", "lateness"}};
+      {"a submission", "points", "correctness", "speed", "limit", "way there", "lateness"}};
   json list = json::array();
   for (const Sample& sample : samples_of(policy)) {
     const json result = scored(policy, cases, sample);
@@ -168,7 +177,7 @@ int show(const fs::path& file, bool as_json) {
     const json late = result.value("late", json::object());
     rows.push_back({sample.text, points_cell(result.at("points")), points_cell(parts.at("correctness")),
                     points_cell(parts.value("speed", 0.0)), points_cell(parts.value("limit", 0.0)),
-                    late.value("note", "")});
+                    points_cell(parts.value("journey", 0.0)), late.value("note", "")});
     list.push_back({{"sample", sample.text}, {"points", result.at("points")}, {"parts", parts}});
     if (!late.empty()) list.back()["late"] = late;
   }

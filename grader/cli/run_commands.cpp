@@ -13,6 +13,7 @@
 #include "base/reports_module.h"
 #include "base/say.h"
 #include "base/tables.h"
+#include "base/yaml_place.h"
 #include "cli/calibrate_device.h"
 #include "cli/commands.h"
 #include "cli/grades.h"
@@ -53,6 +54,14 @@ struct CalibrateOptions {
 // What a student who climbs the ladder reaches; less where nothing was measured.
 constexpr double kMeasuredShare = 0.9, kModelledShare = 0.5;
 
+// The policy that takes the thresholds, of the run's lab. The lab first: another one's words are all unknown.
+Policy policy_to_change(const fs::path& file, const Lab& lab) {
+  const YamlPlace name = YamlPlace::parse(read_text(file), file.string())["lab"];
+  if (name.is_scalar() && name.text() != lab.name())
+    name.refuse(fmt::format("it is a policy of lab {}, and the run is of {}", name.text(), lab.name()));
+  return load_policy(file, vocabulary_of(lab));
+}
+
 // Shares of the limit hold for every GPU: each has its own limit.
 int calibrate_limit(const CalibrateOptions& options) {
   const RunFolder folder(options.run);
@@ -64,11 +73,9 @@ int calibrate_limit(const CalibrateOptions& options) {
     return kExitGraded;
   }
   const Lab& lab = find_lab(run.at("lab").get<std::string>());
+  policy_to_change(*options.write, lab);
   const std::string text = with_limit_thresholds(read_text(*options.write), proposed);
   const Policy after = parse_policy(text, options.write->string(), vocabulary_of(lab));
-  if (after.lab != lab.name())
-    throw UsageError("{}: it is a policy of lab {}, and the run is of {}", options.write->string(), after.lab,
-                     lab.name());
   write_text(*options.write, text);
   tell("{}: shares of the limit\n", options.write->string());
   if (after.limit_points == 0) tell("they earn nothing yet: set points.limit\n");
@@ -85,7 +92,7 @@ int calibrate(const CalibrateOptions& options) {
   const Lab& lab = find_lab(description.at("lab").get<std::string>());
   // The policy that takes the thresholds says which times count; without one, the run's own.
   const Policy before =
-      options.write ? load_policy(*options.write, vocabulary_of(lab)) : policy_of(folder, description);
+      options.write ? policy_to_change(*options.write, lab) : policy_of(folder, description);
   const std::string chosen = options.baseline ? *options.baseline : policy_of(folder, description).baseline;
   std::vector<json> records = folder.read_records();
   std::string device = description.at("device").value("name", "");
@@ -108,9 +115,9 @@ int calibrate(const CalibrateOptions& options) {
     throw UsageError(
         "the run's GPU is '{}', and '{}' is no name for it: give words of it, for instance --gpu \"{}\"",
         device, model, gpu_model(device));
-  if (before.lab != lab.name() || before.baseline != chosen)
-    throw UsageError("{}: it is a policy of lab {} over {}, and the thresholds are of lab {} over {}",
-                     options.write->string(), before.lab, before.baseline, lab.name(), chosen);
+  if (before.baseline != chosen)
+    throw UsageError("{}: it is a policy over {}, and the thresholds are over {}", options.write->string(),
+                     before.baseline, chosen);
   const std::string text = with_thresholds(read_text(*options.write), model, proposed);
   const Policy after =
       parse_policy(text, options.write->string(), vocabulary_of(lab));  // before anything is lost

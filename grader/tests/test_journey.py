@@ -1,14 +1,22 @@
-"""`warpgrade note` and `warpgrade journey`, as a student and the staff type them; the judge takes what note wrote."""
+"""`warpgrade note` and `warpgrade journey`, as a student and the staff type them; the judge takes what note wrote.
+
+A student's way is here the staff's SpMM ladder, handed in step by step, with the records that an H200 gave them: the
+times are a GPU's (reports/published/h200/spmm/steps), the sources those that were timed (reference/spmm/steps).
+"""
 
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 from conftest import ROOT, warpgrade
 
+SETS = ROOT / "reports/published/h200/spmm/steps"
+NOTES = {2: "note: staging A's entries should make it 1.5x as fast", 3: "note: [columns in groups, 20 % less time]"}
 VECTOR_ADD = ROOT / "reference/vector_add"
 NOTE = 'two numbers a thread: "1.5x", 20 % less; tab\there'
 
@@ -81,8 +89,332 @@ def test_a_journey_shows_versions_that_were_judged_with_their_notes(tmp_path: Pa
     assert scores["submissions"][0]["verdict"] == "accepted", "a note changes no verdict"
 
 
+# ---- what is counted
+
+
+def steps_of(run: Path) -> list[str]:
+    """The ladder's steps that were judged in this run."""
+    described = json.loads((run / "run.json").read_text(encoding="utf-8"))
+    return sorted(s["id"] for s in described["submissions"] if s["id"].startswith("step-"))
+
+
+def attempt(student: str, number: int, step: str, at: str) -> dict[str, Any]:
+    """One of submissions.json."""
+    return {
+        "student": student,
+        "members": [student],
+        "attempt": number,
+        "status": "graded",
+        "submitted_at": at,
+        "submission": step,
+        "snapshot": f"snapshots/{step}",
+    }
+
+
+def write_class(run: Path, attempts: list[dict[str, Any]]) -> None:
+    """The class list of these attempts."""
+    students = [{"id": student} for student in sorted({each["student"] for each in attempts})]
+    (run / "submissions.json").write_text(
+        json.dumps({"schema": "warpgrade.class.v1", "students": students, "attempts": attempts}), encoding="utf-8"
+    )
+
+
+@pytest.fixture
+def weeks(tmp_path: Path) -> list[Path]:
+    """Two runs of a class in which Ada handed in one step of the ladder after the other, and Bo the last one alone."""
+    number = 0
+    runs = []
+    for week, published in enumerate(["01-03", "04-05"], 1):
+        run = tmp_path / f"week{week}"
+        shutil.copytree(SETS / published, run)
+        attempts = []
+        for step in steps_of(run):
+            number += 1
+            snapshot = run / "snapshots" / step
+            shutil.copytree(ROOT / "reference/spmm/steps" / step.removeprefix("step-"), snapshot)
+            if number in NOTES:
+                (snapshot / "submission.yaml").write_text(NOTES[number] + "\n", encoding="utf-8")
+            attempts.append(attempt("ada", number, step, f"2026-11-{10 * week + number:02}T12:00:00Z"))
+        if week == 2:
+            attempts.append(dict(attempts[-1], student="bo", members=["bo"], attempt=1))
+        write_class(run, attempts)
+        runs.append(run)
+    return runs
+
+
+def change_class(run: Path, change: Any) -> None:
+    """The class list with another list of attempts."""
+    given = json.loads((run / "submissions.json").read_text(encoding="utf-8"))
+    write_class(run, change(given["attempts"]))
+
+
+def counted(places: list[Path], student: str = "ada") -> dict[str, Any]:
+    """What `warpgrade journey --json` says of the student."""
+    done = warpgrade("journey", *places, "--student", student, "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["lab"] == "spmm"
+    (line,) = found["students"]
+    return dict(line)
+
+
+def test_a_gain_is_the_mean_of_the_cases_ratios(weeks: list[Path]) -> None:
+    records = [json.loads(line) for run in weeks for line in (run / "records.jsonl").open(encoding="utf-8")]
+    times = {(r["submission"]["id"], r["case"]["id"]): r["timing"]["median_us"] for r in records if "timing" in r}
+    names = [name for run in weeks for name in steps_of(run)]
+    ratios = [times[names[2], case] / times[names[3], case] for name, case in times if name == names[3]]
+    mean = 1.0
+    for ratio in ratios:
+        mean *= ratio ** (1 / len(ratios))
+    versions = counted(weeks)["versions"]
+    assert len(versions) == 5
+    assert "gain" not in versions[0]
+    assert versions[3]["gain"]["factor"] == pytest.approx(mean)
+    assert [version["gain"]["cases"] for version in versions[1:]] == [26] * 4
+    assert {version["gain"]["of"] for version in versions[1:]} == {"time"}
+    # What the H200 measured: rows split among warps are the great step, from the third version to the fourth.
+    assert max(versions[1:], key=lambda version: version["gain"]["factor"]) is versions[3]
+    assert versions[3]["gain"]["certain"]
+    assert versions[3]["gain"]["low"] > 2
+
+
+def test_versions_notes_and_gains_are_counted(weeks: list[Path]) -> None:
+    line = counted(weeks)
+    gains = [version["gain"] for version in line["versions"][1:]]
+    beyond_noise = sum(gain["low"] > 1 for gain in gains)
+    assert line["counts"] == {"versions": 5, "notes": 2, "gains": beyond_noise, "arrived_whole": False}
+    assert beyond_noise >= 2
+    assert line["versions"][2]["notes"] == ["columns in groups", "20 % less time"]
+    assert counted(weeks, "bo")["counts"] == {"versions": 1, "notes": 0, "gains": 0, "arrived_whole": True}
+
+
+def test_a_note_alone_makes_no_version_and_joins_the_one_that_it_is_about(weeks: list[Path]) -> None:
+    run, step = weeks[1], steps_of(weeks[1])[1]
+    again = run / "snapshots" / "again"
+    shutil.copytree(run / "snapshots" / step, again)
+    (again / "submission.yaml").write_text("note: what I think now\n", encoding="utf-8")
+    late = dict(attempt("ada", 9, step, "2026-11-29T12:00:00Z"), snapshot="snapshots/again")
+    change_class(run, lambda attempts: [*attempts, late])
+    line = counted(weeks)
+    assert line["counts"]["versions"] == 5
+    assert line["counts"]["notes"] == 3
+    assert line["versions"][4]["notes"] == ["what I think now"]
+    (again / "submission.yaml").write_text("note: what I think now\nflags: [-O2]\n", encoding="utf-8")
+    assert counted(weeks)["counts"]["versions"] == 6, "flags are the program's"
+
+
+def test_going_back_to_an_earlier_program_is_no_new_version(weeks: list[Path]) -> None:
+    run = weeks[1]
+    back = dict(attempt("ada", 9, steps_of(run)[0], "2026-11-29T12:00:00Z"))
+    change_class(run, lambda attempts: [*attempts, back])
+    assert counted(weeks)["counts"]["versions"] == 5
+
+
+def test_what_is_no_program_is_no_version(weeks: list[Path]) -> None:
+    run = weeks[1]
+    for name, text in {"b": "note: [", "c": "[" * 3000}.items():
+        shutil.copytree(run / "snapshots" / steps_of(run)[1], run / "snapshots" / name)
+        (run / "snapshots" / name / "submission.yaml").write_text(text, encoding="utf-8")
+    (run / "snapshots/report").mkdir()
+    (run / "snapshots/report/report.txt").write_text("I tried\n", encoding="utf-8")
+    (run / "snapshots/linked").mkdir()
+    (run / "snapshots/linked/spmm.cu").symlink_to(run / "snapshots" / steps_of(run)[0] / "spmm.cu")
+    more = [
+        dict(attempt("ada", 20 + number, "none", "2026-11-29T12:00:00Z"), snapshot=f"snapshots/{name}")
+        for number, name in enumerate(["b", "c", "report", "linked"])
+    ]
+    change_class(run, lambda attempts: [*attempts, *more])
+    assert counted(weeks)["counts"]["versions"] == 5
+
+
+def test_times_of_two_gpu_models_are_not_compared(weeks: list[Path]) -> None:
+    file = weeks[1] / "run.json"
+    run = json.loads(file.read_text(encoding="utf-8"))
+    run["device"]["name"] = "NVIDIA H100 80GB HBM3"
+    file.write_text(json.dumps(run), encoding="utf-8")
+    versions = counted(weeks)["versions"]
+    assert "gain" not in versions[3]
+    assert "gain" in versions[4]
+
+
+def test_a_desks_runs_are_found_below_its_folder(weeks: list[Path], tmp_path: Path) -> None:
+    for number, run in enumerate(weeks):
+        shutil.copytree(run, tmp_path / f"desk/runs/{number}/run")
+    assert counted([tmp_path / "desk"])["counts"]["versions"] == 5
+    assert counted([tmp_path / "desk", *weeks])["counts"] == counted(weeks)["counts"], "judged twice"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--student", "zoe"], "there is ada, bo"),
+        (["--lab", "scan"], "hand-ins (submissions.json with snapshots) of lab scan, got none"),
+        (["--student", "ada", "--keep-in", "."], "leave --student out"),
+    ],
+    ids=["no such student", "another lab", "kept for one"],
+)
+def test_what_cannot_be_counted_has_one_line(weeks: list[Path], arguments: list[str], message: str) -> None:
+    done = warpgrade("journey", *weeks, *arguments)
+    assert done.returncode != 0
+    assert message in done.stderr
+
+
+def test_a_hand_in_that_is_gone_is_told(weeks: list[Path]) -> None:
+    shutil.rmtree(weeks[0] / "snapshots" / steps_of(weeks[0])[0])
+    done = warpgrade("journey", *weeks, "--json")
+    assert done.returncode != 0
+    assert "put it back" in done.stderr
+
+
 def test_a_run_without_hand_ins_is_refused(tmp_path: Path) -> None:
     done = warpgrade("journey", ROOT / "reports/published/h100/spmm", "--student", "zoe", "--output", tmp_path / "x")
     assert done.returncode != 0
     assert "expected hand-ins" in done.stderr
     assert not (tmp_path / "x").exists()
+    assert "expected a run's folder" in warpgrade("journey", tmp_path).stderr
+
+
+# ---- pages
+
+
+def test_claims_stand_beside_what_was_measured(weeks: list[Path], tmp_path: Path) -> None:
+    done = warpgrade("journey", *weeks, "--output", tmp_path / "logs")
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "logs/1.html").read_text(encoding="utf-8")
+    assert "expected 1.5 times; measured: " in page
+    assert "expected 1.25 times; measured: " in page
+    assert "beyond noise" in page
+    assert page.count('<section id="version-') == 5
+    assert "submission.yaml" not in page, "the manifest is no source"
+    index = (tmp_path / "logs/index.html").read_text(encoding="utf-8")
+    assert index.count("arrived whole") == 2  # the remark, and the words above the table
+
+
+def test_what_students_wrote_is_text_on_the_page(weeks: list[Path], tmp_path: Path) -> None:
+    source = weeks[0] / "snapshots" / steps_of(weeks[0])[1]
+    (source / "submission.yaml").write_text("note: <script>alert(1)</script>\n", encoding="utf-8")
+    with (source / "spmm.cu").open("a", encoding="utf-8") as file:
+        file.write("// <img src=x onerror=alert(2)>\n")
+    (source / "link.txt").symlink_to("/etc/passwd")
+    done = warpgrade("journey", *weeks, "--student", "ada", "--output", tmp_path / "ada.html")
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "ada.html").read_text(encoding="utf-8")
+    assert "<script>alert" not in page
+    assert "<img" not in page
+    assert "&lt;script&gt;alert(1)" in page
+    assert "root:" not in page
+
+
+# ---- points
+
+
+def policy_with_journey(file: Path, asked: str) -> Path:
+    """The lab's own, of which ten points are for the way there."""
+    text = (ROOT / "grader/policies/spmm.yaml").read_text(encoding="utf-8")
+    changed = text.replace("  speed: 60 ", "  speed: 50\n  journey: 10\n  # ", 1)
+    assert changed != text
+    file.write_text(f"{changed}\njourney: {asked}\n", encoding="utf-8")
+    return file
+
+
+def scored(run: Path, policy: Path) -> dict[str, Any]:
+    """Ada's line of the scores that the run has under this policy."""
+    done = warpgrade("score", run, "--policy", policy)
+    assert done.returncode == 0, done.stdout + done.stderr
+    scores = json.loads((run / "scores.json").read_text(encoding="utf-8"))
+    assert scores["max_points"] == 100
+    return dict(next(s for s in scores["submissions"] if s["id"] == steps_of(run)[-1]))
+
+
+def as_hand_ins(run: Path) -> None:
+    """The run's own list of submissions with the students of its class list."""
+    described = json.loads((run / "run.json").read_text(encoding="utf-8"))
+    owner = {each["submission"]: each for each in json.loads((run / "submissions.json").read_text())["attempts"]}
+    for submission in described["submissions"]:
+        if submission["id"] in owner:
+            own = owner[submission["id"]]
+            submission.update(role="student", student=own["student"], members=own["members"])
+            submission["attempt"] = own["attempt"]
+    (run / "run.json").write_text(json.dumps(described), encoding="utf-8")
+
+
+def test_old_records_are_scored_anew_without_a_gpu(weeks: list[Path], tmp_path: Path) -> None:
+    """Week two's run alone has two of Ada's versions; with week one's counted in it, all five."""
+    run = weeks[1]
+    change_class(run, lambda attempts: [each for each in attempts if each["student"] == "ada"])
+    as_hand_ins(run)
+    policy = policy_with_journey(tmp_path / "way.yaml", "{versions: 4, notes: 2}")
+    before = scored(run, policy)
+    assert before["journey"]["versions"] == 2
+    assert before["parts"]["journey"] == pytest.approx(10 * (2 / 4 + 0) / 2)
+    done = warpgrade("journey", *weeks, "--keep-in", run)
+    assert done.returncode == 0, done.stderr
+    after = scored(run, policy)
+    assert (after["journey"]["versions"], after["journey"]["notes"]) == (5, 2)
+    assert after["parts"]["journey"] == pytest.approx(10)
+    assert after["points"] == pytest.approx(before["points"] + 7.5)
+    assert sum(after["parts"].values()) == pytest.approx(after["points"])
+    again = warpgrade("rescore", run, "--policy", policy, "--yes")
+    assert again.returncode == 0, again.stderr
+    assert "no grade changes" in again.stdout
+    (run / "journey.json").write_text("[]", encoding="utf-8")
+    refused = warpgrade("score", run)
+    assert refused.returncode != 0
+    assert "journey.json: expected what `warpgrade journey" in refused.stderr.replace("build/bin/", "")
+
+
+def test_students_staff_and_courseware_get_points_that_add_up(tmp_path: Path) -> None:
+    """A class on the emulator: Ada's second hand-in has a note, Bo's work came whole."""
+    hand_ins = tmp_path / "hand-ins"
+    for student, solution in [("ada", "naive"), ("bo", "optimized")]:
+        lab = hand_in(hand_ins / student, solution)
+        if student == "ada":
+            note(lab.parent, "one number a thread")
+    policy = tmp_path / "way.yaml"
+    text = (ROOT / "grader/policies/vector_add.yaml").read_text(encoding="utf-8")
+    points = "points: {correctness: 40, speed: 40, journey: 20}\njourney: {versions: 2, notes: 1}\n"
+    kept, inside = [], False
+    for line in text.split("\n"):
+        inside = line.startswith("points:") or (inside and line.startswith((" ", "#")))
+        kept += [] if inside else [line]
+    policy.write_text("\n".join(kept) + "\n" + points, encoding="utf-8")
+    run = tmp_path / "run"
+    done = warpgrade(
+        "batch", run, "--lab", "vector_add", "--submissions", hand_ins, "--cases", "odd", "--backend", "emulator",
+        "--policy", policy,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    scores = {s["student"]: s for s in json.loads((run / "scores.json").read_text(encoding="utf-8"))["submissions"]}
+    assert scores["ada"]["points"] == pytest.approx(40 + 20 * (1 / 2 + 1) / 2)
+    assert scores["bo"]["points"] == pytest.approx(40 + 20 * (1 / 2 + 0) / 2)
+    assert scores["bo"]["journey"]["arrived_whole"]
+    assert scores["ada"]["measured_points"] == 60
+    assert scores["ada"]["max_points"] == 100
+    done = warpgrade("export", run)
+    assert done.returncode == 0, done.stdout + done.stderr
+    view = json.loads((run / "export/feedback/ada/feedback.json").read_text(encoding="utf-8"))
+    assert sum(view["parts"].values()) == pytest.approx(view["points"])
+    assert "1 of 2 versions, 1 of 1 with a note" in (run / "export/feedback/ada/index.html").read_text(encoding="utf-8")
+    results = json.loads((run / "export/gradescope/ada.json").read_text(encoding="utf-8"))
+    assert sum(test["score"] for test in results["tests"]) == pytest.approx(results["score"])
+    autolab = (run / "export/autolab/ada.txt").read_text(encoding="utf-8").strip().split("\n")[-1]
+    assert sum(json.loads(autolab)["scores"].values()) == pytest.approx(view["points"])
+    page = (run / "export/class-report/index.html").read_text(encoding="utf-8")
+    assert "points for the way" in page
+    assert "Arrived whole" in page
+    gradebook = tmp_path / "course.sqlite"
+    done = warpgrade("collect", run, "--gradebook", gradebook)
+    assert done.returncode == 0, done.stdout + done.stderr
+    grades = warpgrade("grades", "--gradebook", gradebook, "--format", "json")
+    grade = {each["student"]: each for each in json.loads(grades.stdout)}["ada"]
+    assert (grade["points"], grade["max_points"]) == (pytest.approx(55), 100)
+
+
+def test_a_policy_shows_what_the_way_there_is_worth(tmp_path: Path) -> None:
+    policy = policy_with_journey(tmp_path / "way.yaml", "{versions: 4, notes: 2, gains: 2}")
+    assert "and 10 for the way there" in warpgrade("policy", "check", policy).stdout
+    samples = {s["sample"]: s for s in json.loads(warpgrade("policy", "show", policy, "--json").stdout)["samples"]}
+    assert samples["all correct, every threshold reached"]["points"] == pytest.approx(100)
+    at_once = samples["all reached, in one version without a note"]
+    assert at_once["parts"]["journey"] == pytest.approx(10 / 3 / 4)
+    assert samples["a hand-in that was refused"]["points"] == 0

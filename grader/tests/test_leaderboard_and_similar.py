@@ -91,6 +91,30 @@ def test_while_it_is_frozen_later_hand_ins_are_not_shown(run: Path, tmp_path: Pa
         assert not page.exists() or "Frozen." in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(
+    ("deadline", "is_frozen", "shown"),
+    [("+2d", False, 8), ("+12h", True, 8), ("-1d", False, 8), ("February", True, 0)],
+    ids=["before", "between", "after", "all came during the freeze"],
+)
+def test_a_freeze_by_the_deadline_is_that_of_the_run(
+    deadline: str, is_frozen: bool, shown: int, run: Path, tmp_path: Path
+) -> None:
+    """All came in February 2026; the freeze begins a day before the deadline and ends with it."""
+    days = {"+2d": 2.0, "+12h": 0.5, "-1d": -1.0}
+    at = datetime.now(UTC) + timedelta(days=days.get(deadline, 1.0))
+    before = "24h" if deadline in days else "9000d"
+    folder = copy_of(run, tmp_path, f"{{frozen: {{before_deadline: {before}}}}}")
+    file = folder / "submissions.json"
+    taken = json.loads(file.read_text(encoding="utf-8"))
+    file.write_text(json.dumps(taken | {"deadline": f"{at:%Y-%m-%dT%H:%M:%SZ}"}), encoding="utf-8")
+    done = warpgrade("export", folder, "--policy", tmp_path / "policy.yaml", "--format", "leaderboard")
+    assert done.returncode == 0, done.stderr
+    page = folder / "export/leaderboard.html"
+    text = page.read_text(encoding="utf-8") if page.exists() else ""
+    assert text.count("<tr><td") == shown
+    assert ("Frozen." in text) is (is_frozen and shown > 0)
+
+
 def test_a_desk_lists_each_students_best_run_also_when_its_files_are_gone(tmp_path: Path) -> None:
     more = "visibility: {leaderboard: {attempt: best}}"
     with desk_at(tmp_path, more=more) as desk:

@@ -5,7 +5,7 @@ import re
 
 import pytest
 from warpgrade_reports import analysis, counters
-from warpgrade_reports.journey import journey_of, main, markdown
+from warpgrade_reports.ladder import climb_of, main, markdown
 from warpgrade_reports.reading import read_run
 from warpgrade_reports.source import ReportInputError
 
@@ -166,7 +166,7 @@ def test_the_journeys_gains_are_over_its_first_step(make_run):
     def change(run):
         set_times(run, "arxiv-k32", [1000, 500, 250, 200, 125, 100, 50])
 
-    journey = journey_of(read(make_run, change, students=0, kind="ladder"))
+    journey = climb_of(read(make_run, change, students=0, kind="ladder"))
     assert journey.steps[0].id == "naive"
     assert journey.steps[-1].id == "optimized"
     path = next(p for p in journey.paths if p.spec.id == "arxiv-k32")
@@ -179,7 +179,7 @@ def test_the_journeys_mean_has_only_cases_that_every_step_has(make_run):
         set_times(run, "collab-k32", [1000, 500, 500, 500, 500, 500, 200])
         set_times(run, "ddi-k32", [1000, 1, None, 1, 1, 1, 1])
 
-    journey = journey_of(read(make_run, change, students=0, kind="ladder"))
+    journey = climb_of(read(make_run, change, students=0, kind="ladder"))
     stretch = next(s for s in journey.stretches if s.group.title == "K = 32")
     assert len(stretch.complete) == 2
     assert stretch.mean_gains[1] == pytest.approx(2.0)
@@ -194,7 +194,7 @@ def test_the_journey_leaves_out_cases_that_no_step_solves(make_run, backend):
         for name in [s["id"] for s in run.submissions][1:-1]:  # between naive and optimized
             run.record(name, "arxiv-k32")["outcome"] = {"verdict": "not_implemented"}
 
-    journey = journey_of(read(make_run, change, backend=backend, students=0, kind="ladder"))
+    journey = climb_of(read(make_run, change, backend=backend, students=0, kind="ladder"))
     cases = {path.spec.id for path in journey.paths}
     assert cases
     assert "arxiv-k32" not in cases
@@ -205,7 +205,7 @@ def test_a_step_that_was_not_reached_takes_nothing_from_the_others(make_run):
         for case in ("arxiv-k32", "collab-k32", "ddi-k32"):
             set_times(run, case, [1000, 500, 250, 200, None, None, 50])
 
-    stretch = next(s for s in journey_of(read(make_run, change, students=0, kind="ladder")).stretches)
+    stretch = next(s for s in climb_of(read(make_run, change, students=0, kind="ladder")).stretches)
     assert len(stretch.complete) == 3
     assert stretch.mean_gains == pytest.approx([1, 2, 4, 5, None, None, 20])
 
@@ -214,12 +214,12 @@ def test_the_journey_is_of_the_cases_that_the_ladder_is_about(make_run):
     def change(run):
         run.run["terms"] = {"width": "K", "work": "nnz", "ladder": "arxiv"}
 
-    journey = journey_of(read(make_run, change, students=0, kind="ladder"))
+    journey = climb_of(read(make_run, change, students=0, kind="ladder"))
     assert {path.spec.dataset for path in journey.paths} == {"arxiv"}
 
 
 def test_the_emulators_journey_counts_instructions(make_run):
-    journey = journey_of(read(make_run, backend="emulator", students=0, kind="ladder"))
+    journey = climb_of(read(make_run, backend="emulator", students=0, kind="ladder"))
     assert journey.counted
     assert "warp instructions" in markdown(journey)
 
@@ -246,8 +246,8 @@ def test_a_gpus_journey_has_the_launches_of_the_same_programs_on_the_emulator(ma
 
     gpu = read(make_run, students=0, kind="ladder")
     emulated = read(make_run, change, backend="emulator", students=0, kind="ladder", name="emulated")
-    assert "block" not in markdown(journey_of(gpu))
-    lines = {line.split(" | ")[0]: line for line in markdown(journey_of(gpu, emulated)).splitlines()}
+    assert "block" not in markdown(climb_of(gpu))
+    lines = {line.split(" | ")[0]: line for line in markdown(climb_of(gpu, emulated)).splitlines()}
     assert "| `spmm_long_rows_kernel` | 32 × 8 | 4,400 | 20.0 KB |" in lines["| 01_warp_per_row"]
     assert "4,400" not in lines["| 02_staged_a"]  # another program there
     assert "Kernels as the emulator launches them in " in "".join(lines)
@@ -256,7 +256,7 @@ def test_a_gpus_journey_has_the_launches_of_the_same_programs_on_the_emulator(ma
 def test_launches_of_another_lab_or_of_a_gpu_are_refused(make_run):
     gpu = read(make_run, students=0, kind="ladder")
     with pytest.raises(ReportInputError, match="expected a run of lab spmm on the emulator, got lab spmm on cuda"):
-        journey_of(gpu, gpu)
+        climb_of(gpu, gpu)
 
 
 def test_a_student_called_stephanie_is_no_step(make_run):
@@ -268,13 +268,13 @@ def test_a_student_called_stephanie_is_no_step(make_run):
 
     run = read(make_run, change, students=0, kind="ladder")
     assert "stephanie" in {s.id for s in run.submissions}
-    assert [s.id[:7] for s in journey_of(run).steps] == ["naive", "step-02", "step-03", "step-04", "step-05", "optimiz"]
+    assert [s.id[:7] for s in climb_of(run).steps] == ["naive", "step-02", "step-03", "step-04", "step-05", "optimiz"]
 
 
 def test_the_journeys_markdown_keeps_a_hostile_title_in_its_cell(make_run):
     def change(run):
         next(s for s in run.submissions if s["id"].startswith("step-02"))["title"] = "a|b\n_c_ <i>d_e"
 
-    text = markdown(journey_of(read(make_run, change, students=0, kind="ladder")))
+    text = markdown(climb_of(read(make_run, change, students=0, kind="ladder")))
     assert r"| a\|b \_c\_ \<i\>d_e |" in text
     assert len({len(re.findall(r"(?<!\\)\|", line)) for line in text.split("\n\n")[1].splitlines()}) == 1

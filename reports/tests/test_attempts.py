@@ -4,7 +4,7 @@ import pytest
 from conftest import Page
 from synthetic_class import SyntheticClass
 from test_feedback import case, view_of
-from warpgrade_reports.attempts import attempts_journey, attempts_of, own_heat
+from warpgrade_reports.attempts import attempts_climb, attempts_of, own_heat
 from warpgrade_reports.feedback import render_html
 from warpgrade_reports.page import Pages
 from warpgrade_reports.reading import read_run
@@ -35,7 +35,7 @@ def test_a_students_attempts_stand_in_their_order_and_others_have_none(run):
 
 def test_times_over_attempts_are_the_records_times_and_a_wrong_one_is_a_gap(run):
     counting = next(s for s in run.students if s.student == "ada")
-    journey = attempts_journey(counting, run)
+    journey = attempts_climb(counting, run)
     assert [step.title for step in journey.steps] == [f"attempt {n}, 2026-02-{10 + n}" for n in (1, 2, 3)]
     found = {path.spec.id: path.values for path in journey.paths}
     attempts = attempts_of(counting, run)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from warpgrade_reports.grouping import groups_of
-from warpgrade_reports.journey import short_kernel
+from warpgrade_reports.ladder import short_kernel
 from warpgrade_reports.model import CaseSpec
 from warpgrade_reports.reading import read_run
 

@@ -14,7 +14,7 @@ from warpgrade_reports import format as fmt
 from warpgrade_reports.analysis import mean_speedup, speedup
 from warpgrade_reports.class_report import main
 from warpgrade_reports.feedback import render_html
-from warpgrade_reports.journey import climbers
+from warpgrade_reports.ladder import climbers
 from warpgrade_reports.reading import read_run
 from warpgrade_reports.source import ReportInputError
 from warpgrade_reports.text import lines_of

@@ -10,7 +10,7 @@ import dataclasses
 import sys
 from pathlib import Path
 
-from warpgrade_reports.journey import add_launches
+from warpgrade_reports.ladder import add_launches
 from warpgrade_reports.output import write_report
 from warpgrade_reports.overrides import LEFT_OUT, with_overrides
 from warpgrade_reports.reading import read_run

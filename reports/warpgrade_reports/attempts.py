@@ -1,6 +1,6 @@
 """A student's attempts in a run: how times changed from one to the next, and what else did.
 
-The staff's page follows them as it follows the ladder (journey.py). A student's page has them as a table of gains.
+The staff's page follows them as it follows the ladder (ladder.py). A student's page has them as a table of gains.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from warpgrade_reports import format as fmt
 from warpgrade_reports import heat
 from warpgrade_reports.analysis import geometric_mean
 from warpgrade_reports.heat import Cell, Heat
-from warpgrade_reports.journey import Journey, journey_along, short_kernel
+from warpgrade_reports.ladder import Climb, climb_along, short_kernel
 from warpgrade_reports.model import Run, Submission
 
 
@@ -25,7 +25,7 @@ def attempts_of(submission: Submission, run: Run) -> list[Submission]:
     return sorted(found, key=lambda s: (s.attempt or 0, s.submitted_at)) if len(found) > 1 else []
 
 
-def attempts_journey(submission: Submission, run: Run) -> Journey | None:
+def attempts_climb(submission: Submission, run: Run) -> Climb | None:
     """The attempts as a journey; None of a single one, or where nothing was measured."""
     attempts = attempts_of(submission, run)
     steps = []
@@ -34,7 +34,7 @@ def attempts_journey(submission: Submission, run: Run) -> Journey | None:
         day = attempt.submitted_at[:10]
         title = f"{number}, {day}" if day else number
         steps.append(replace(attempt, title=title, idea="; ".join(_changes(before, attempt)), compilation=None))
-    return journey_along(run, steps, steps) if steps else None
+    return climb_along(run, steps, steps) if steps else None
 
 
 def _changes(before: Submission | None, after: Submission) -> Iterator[str]:

@@ -8,7 +8,7 @@ from warpgrade_reports import format as fmt
 from warpgrade_reports import heat
 from warpgrade_reports.analysis import mean_speedup, speedup
 from warpgrade_reports.heat import Cell, Heat
-from warpgrade_reports.journey import climbers
+from warpgrade_reports.ladder import climbers
 from warpgrade_reports.model import CaseResult, CaseSpec, Run
 from warpgrade_reports.source import ReportInputError
 from warpgrade_reports.verdicts import style_of

@@ -160,6 +160,7 @@ def render_class_report(
         "needs": needs_of(people[0], doubts(run), similar.shown),
         "people": people[0],
         "listed": listed,
+        "has_journeys": any(person.get("journey") for person in people[0]),
         "most": None if listed or not people[0] else MOST_NEEDS_PRINTED,
         "link_of": link_of,
         "made_from": people[1],

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from warpgrade_reports import format as fmt
-from warpgrade_reports.journey import is_step, ladder
+from warpgrade_reports.ladder import is_step, ladder
 from warpgrade_reports.model import CaseResult, CaseSpec, Run, Submission
 from warpgrade_reports.publishing import put_between
 from warpgrade_reports.reading import read_run

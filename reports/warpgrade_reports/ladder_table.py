@@ -17,8 +17,8 @@ from warpgrade_reports import format as fmt
 from warpgrade_reports import png
 from warpgrade_reports.analysis import geometric_mean
 from warpgrade_reports.grouping import Group
-from warpgrade_reports.journey import Journey, add_launches, journey_of
-from warpgrade_reports.journey import markdown as told
+from warpgrade_reports.ladder import Climb, add_launches, climb_of
+from warpgrade_reports.ladder import markdown as told
 from warpgrade_reports.model import CaseResult, Run, Submission
 from warpgrade_reports.publishing import put_between
 from warpgrade_reports.reading import read_run
@@ -33,43 +33,43 @@ _NONE = {"self", "naive"}  # an A/A run, and what stands in the table as a solut
 def markdown(runs: Mapping[str, Run]) -> str:
     """The ladder of these sets, a table for each group of cases; sets by their names."""
     sets = merged(list(runs.values()))
-    journey = _journey(sets)
+    climb = _climb(sets)
     names = {id(run): name for name, run in runs.items()}
     names[id(sets.run)] = next(iter(runs))
-    parts = [_table(sets, journey, stretch.group, names) for stretch in journey.stretches]
+    parts = [_table(sets, climb, stretch.group, names) for stretch in climb.stretches]
     return "\n".join(parts)
 
 
 def save_plots(runs: Mapping[str, Run], folder: Path) -> None:
     """journey-<group>.png of the sets together."""
     folder.mkdir(parents=True, exist_ok=True)
-    png.save_journey(_journey(merged(list(runs.values()))), folder)
+    png.save_climb(_climb(merged(list(runs.values()))), folder)
 
 
 def journey_page(runs: Mapping[str, Run], launches: Run | None) -> str:
     """The ladder step by step: idea, kernels, and of each case the time and what it gained."""
     sets = merged(list(runs.values()))
     names = ", ".join(f"`{name}`" for name in runs)
-    return f"# {sets.run.lab}: the ladder step by step\n\nTimes from {names}.\n\n{told(_journey(sets, launches))}"
+    return f"# {sets.run.lab}: the ladder step by step\n\nTimes from {names}.\n\n{told(_climb(sets, launches))}"
 
 
-def _journey(sets: Sets, launches: Run | None = None) -> Journey:
-    journey = journey_of(sets.run, launches)
-    if journey is None or journey.counted:
+def _climb(sets: Sets, launches: Run | None = None) -> Climb:
+    climb = climb_of(sets.run, launches)
+    if climb is None or climb.counted:
         raise ReportInputError(sets.run.id, "expected a ladder with times, got none", "name sets with a lab's steps")
-    return journey
+    return climb
 
 
-def _table(sets: Sets, journey: Journey, group: Group, names: Mapping[int, str]) -> str:
-    baselines = _baselines(journey, group)
+def _table(sets: Sets, climb: Climb, group: Group, names: Mapping[int, str]) -> str:
+    baselines = _baselines(climb, group)
     heads = [group.named("ms"), *group.labels, *(f"over {_spaced(name)}, geometric mean" for name in baselines), "set"]
     lines = ["| " + " | ".join(map(fmt.markdown, heads)) + " |", "|---|" + "---:|" * (len(heads) - 2) + "---|"]
-    last = journey.steps[-1]
+    last = climb.steps[-1]
     for name in baselines:
         times = [_baseline_ms(last.by_case.get(spec.id), name) for spec in group.specs]
         cells = [_spaced(name), *map(_ms, times), *(["–"] * len(baselines)), _homes(sets, last, group, names)]
         lines.append("| " + " | ".join(cells) + " |")
-    for step in journey.steps:
+    for step in climb.steps:
         results = [step.by_case.get(spec.id) for spec in group.specs]
         means = (_mean_over(results, name) for name in baselines)
         cells = [fmt.markdown(step.title), *(_ms(_time_ms(result)) for result in results), *map(fmt.ratio, means)]
@@ -77,11 +77,11 @@ def _table(sets: Sets, journey: Journey, group: Group, names: Mapping[int, str])
     return "\n".join(lines) + "\n"
 
 
-def _baselines(journey: Journey, group: Group) -> list[str]:
+def _baselines(climb: Climb, group: Group) -> list[str]:
     """What every solution was paired with on every case and is no solution of the ladder itself."""
-    own = {step.id for step in journey.steps}
+    own = {step.id for step in climb.steps}
     common: list[str] | None = None
-    for step in journey.steps:
+    for step in climb.steps:
         for spec in group.specs:
             ratios = step.by_case[spec.id].ratios if spec.id in step.by_case else {}
             common = list(ratios) if common is None else [name for name in common if name in ratios]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from warpgrade_reports import charts, png
 from warpgrade_reports.analysis import ranking
-from warpgrade_reports.journey import Journey, journey_of, markdown
+from warpgrade_reports.ladder import Climb, climb_of, markdown
 from warpgrade_reports.learnt import estimate_charts
 from warpgrade_reports.model import Run
 from warpgrade_reports.page import Pages
@@ -45,15 +45,15 @@ def write_report(
 
 def _fill(folder: Path, run: Run, launches: Run | None, *, appeal: bool, troubles: list[str] | None) -> None:
     pages = Pages(run, appeal=appeal)
-    journey = journey_of(run, launches)
+    climb = climb_of(run, launches)
     tasks: list[Callable[[], str | None]] = [
-        *_plots(folder / "plots", run, journey),  # first what takes longest
+        *_plots(folder / "plots", run, climb),  # first what takes longest
         lambda: _write(folder / "index.html", pages.index(launches)),
         lambda: _write(folder / "table.md", markdown_table(run)),
         lambda: _write(folder / "table.csv", csv_table(run)),
     ]
-    if journey:
-        tasks.append(lambda: _write(folder / "journey.md", markdown(journey)))
+    if climb:
+        tasks.append(lambda: _write(folder / "journey.md", markdown(climb)))
     tasks += [partial(_write_part, folder, pages, part) for part in range(len(pages.parts))]
     contained = troubles is not None
     tasks += [partial(_write_page, folder, pages, place, contained=contained) for place in range(pages.apart)]
@@ -62,7 +62,7 @@ def _fill(folder: Path, run: Run, launches: Run | None, *, appeal: bool, trouble
         troubles += filter(None, found)
 
 
-def _plots(folder: Path, run: Run, journey: Journey | None) -> Iterator[Callable[[], None]]:
+def _plots(folder: Path, run: Run, climb: Climb | None) -> Iterator[Callable[[], None]]:
     """What writes each plot, or those that belong together."""
     folder.mkdir()
     order = [*(ranked.submission for ranked in ranking(run.students)), *run.staff]
@@ -74,8 +74,8 @@ def _plots(folder: Path, run: Run, journey: Journey | None) -> Iterator[Callable
         yield partial(png.save_chart, chart, folder)
     for each in rooflines_of(run):
         yield partial(save_roofline, each, folder)
-    if journey:
-        yield partial(png.save_journey, journey, folder)
+    if climb:
+        yield partial(png.save_climb, climb, folder)
 
 
 def _write_part(folder: Path, pages: Pages, part: int) -> None:

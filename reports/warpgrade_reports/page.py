@@ -19,13 +19,13 @@ from warpgrade_reports import (
     svg,
 )
 from warpgrade_reports import format as fmt
-from warpgrade_reports.attempts import attempts_journey
+from warpgrade_reports.attempts import attempts_climb
 from warpgrade_reports.feedback import NOT_MADE, scrolling_tables
 from warpgrade_reports.figures import figures_of, points_figure
 from warpgrade_reports.grouping import Group, groups_of
 from warpgrade_reports.inject import inject
-from warpgrade_reports.journey import journey_of
-from warpgrade_reports.journey_view import draw_journey
+from warpgrade_reports.ladder import climb_of
+from warpgrade_reports.ladder_view import draw_climb
 from warpgrade_reports.learnt import learnt_of
 from warpgrade_reports.model import CaseResult, CaseSpec, Diagnostic, Run, Submission
 from warpgrade_reports.overrides import points_remark
@@ -46,7 +46,7 @@ def render_pages(
 ) -> dict[str, str]:
     """The pages by their paths: index.html, and of a class a page a submission beside it.
 
-    `appeal` adds raw samples and clocks and opens the evidence; `launches`: see journey_of. Whose page could not be
+    `appeal` adds raw samples and clocks and opens the evidence; `launches`: see climb_of. Whose page could not be
     made is added to `troubles` with the reason; the others do not depend on it.
     """
     pages = Pages(run, appeal=appeal)
@@ -200,7 +200,7 @@ def _render_index(
     launches: Run | None,
     parts: Sequence[ClassPart],
 ) -> str:
-    journey, learnt = journey_of(run, launches), learnt_of(run)
+    journey, learnt = climb_of(run, launches), learnt_of(run)
     ranked = [] if parts else analysis.ranking(run.students)
     shown = [*(r.submission for r in ranked), *run.staff]
     text = environment.get_template("page.html.j2").render(
@@ -228,7 +228,7 @@ def _render_index(
         counter_rows=[_counter_row(s, run, anchors) for s in (run.staff if parts else (*run.students, *run.staff))]
         if run.on_emulator
         else [],
-        journey=Markup(draw_journey(journey)) if journey else "",  # noqa: S704 - journey_view.py escapes every text
+        journey=Markup(draw_climb(journey)) if journey else "",  # noqa: S704 - ladder_view.py escapes every text
         cases=[_case_line(run, spec) for spec in run.cases],
         submissions=views,
     )
@@ -360,7 +360,7 @@ def _contents(run: Run, *, has_journey: bool) -> list[tuple[str, str]]:
     if run.speed_measured and run.limits:
         entries.append(("roofline", "Roofline"))
     if has_journey:
-        entries.append(("journey", "Journey"))
+        entries.append(("journey", "Climb"))
     if run.on_emulator:
         entries.append(("counters", "Counters"))
     if not run.students:
@@ -454,7 +454,7 @@ def _view(submission: Submission, run: Run, anchor: str, wholes: Sequence[float 
         "failures": analysis.failures(submission),
         "never_ran": all(case.verdict in _NEVER_RAN and case.repetitions is None for case in submission.cases),
         "findings": _findings(submission),
-        "attempts": Markup(draw_journey(journey)) if (journey := attempts_journey(submission, run)) else "",  # noqa: S704
+        "attempts": Markup(draw_climb(journey)) if (journey := attempts_climb(submission, run)) else "",  # noqa: S704
         "figures": [Markup(svg.draw(chart)) for chart in drawn],  # noqa: S704 - svg.py escapes every text
         "counted": [
             {"case": case, "work": counters.work_over_naive(case, naive), **_bars(case, wholes)}

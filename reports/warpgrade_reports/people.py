@@ -1,8 +1,9 @@
 """Who in a class needs a person: what `warpgrade export` tells of each student, sorted by what is to be done.
 
 Reads warpgrade.people.v1: {made_from, people: [{id, name, email, points, max_points, verdict, page, late, refusal,
-no_source, no_kernel, cpu_only, near, claimed_time, appeal, on_roster, overridden, reason, submission}]}; fields that
-do not apply are absent. `no_kernel`, `cpu_only` and `near` are lists of cases.
+no_source, no_kernel, cpu_only, near, claimed_time, journey, appeal, on_roster, overridden, reason, submission}]};
+fields that do not apply are absent. `no_kernel`, `cpu_only` and `near` are lists of cases; `journey` is that of
+scores.json.
 """
 
 from __future__ import annotations
@@ -101,6 +102,9 @@ def needs_of(people: Sequence[Person], doubts: Sequence[Doubt], pointers: Sequen
              cases("near")),
         Need("alike", "Look-alikes", "Their code shares stretches: pointers, not verdicts; see below.",
              tuple(Item(a.name, a.link, f"and {b}") for a, b in alike)),
+        Need("whole", "Arrived whole",
+             "All of the work came in one version that is right. This says nothing about who wrote it: ask.",
+             those(lambda p: p.get("journey", {}).get("arrived_whole"), lambda _: "")),
         Need("claimed", "Time not confirmed", "It is a commit's: `batch --confirm-time` takes or corrects it.",
              those(lambda p: p.get("claimed_time"), lambda p: p["claimed_time"])),
         Need("late", "Late", "The policy took points off, or would have without grace.",

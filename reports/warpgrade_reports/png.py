@@ -25,7 +25,7 @@ from matplotlib.transforms import Affine2D
 
 from warpgrade_reports import format as fmt
 from warpgrade_reports.chart import Chart, Mark, Scale, Style, log_range, median, scale_of
-from warpgrade_reports.journey import Journey
+from warpgrade_reports.ladder import Climb
 from warpgrade_reports.model import ACCEPTED, UNDECIDED, Run, Submission
 from warpgrade_reports.verdicts import STYLES, style_of
 
@@ -337,17 +337,17 @@ def _matrix_legend(figure: Figure, verdicts: Iterable[str]) -> None:
     figure.legend(handles=handles, loc="outside lower left", ncols=4, fontsize=7, handlelength=1)
 
 
-def save_journey(journey: Journey, folder: Path) -> None:
+def save_climb(climb: Climb, folder: Path) -> None:
     """Writes journey-<group>.png: the value of each step and the cumulative gain, a line a case."""
-    show = fmt.scaled if journey.counted else fmt.microseconds
-    what = "Warp instructions" if journey.counted else "Time"
-    for stretch in journey.charted:
+    show = fmt.scaled if climb.counted else fmt.microseconds
+    what = "Warp instructions" if climb.counted else "Time"
+    for stretch in climb.charted:
         with mpl.rc_context(look() | {"ytick.left": True}):
             figure = Figure(figsize=(_WIDTH * 1.1, 4.4), dpi=_DPI, layout="constrained")
             left, right = figure.subplots(1, 2)
             title = stretch.group.named(f"{what} a step")
-            _step_axes(left, journey, title, [path.values for path in stretch.paths], show)
-            _step_axes(right, journey, "Cumulative gain", [path.gains for path in stretch.paths], fmt.ratio)
+            _step_axes(left, climb, title, [path.values for path in stretch.paths], show)
+            _step_axes(right, climb, "Cumulative gain", [path.gains for path in stretch.paths], fmt.ratio)
             for index, (path, label) in enumerate(zip(stretch.paths, stretch.group.labels, strict=True)):
                 style = {
                     "color": PALETTE[index % len(PALETTE)],
@@ -367,13 +367,13 @@ def save_journey(journey: Journey, folder: Path) -> None:
 
 def _step_axes(
     axes: Axes,
-    journey: Journey,
+    climb: Climb,
     title: str,
     lines: Sequence[Sequence[float | None]],
     show: Callable[[float | None], str],
 ) -> None:
     scale = Scale(*log_range(value for line in lines for value in line if value), logarithmic=True)
-    names = [short(step.title, 20) for step in journey.steps]
+    names = [short(step.title, 20) for step in climb.steps]
     axes.set_title(title, loc="left", fontweight="bold", fontsize=10)
     axes.set_yscale("log")
     axes.set_ylim(scale.low, scale.high)

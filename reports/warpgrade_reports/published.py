@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from warpgrade_reports import courses, ladder_table
-from warpgrade_reports.journey import journey_of
+from warpgrade_reports.ladder import climb_of
 from warpgrade_reports.model import Run
 from warpgrade_reports.publishing import put_between
 from warpgrade_reports.reading import read_run
@@ -52,7 +52,7 @@ def launches_of(lab: Path) -> Run | None:
 
 def has_ladder(runs: dict[str, Run]) -> bool:
     """Whether the sets together tell a ladder with times."""
-    journey = journey_of(merged(list(runs.values())).run)
+    journey = climb_of(merged(list(runs.values())).run)
     return journey is not None and not journey.counted
 
 

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from warpgrade_reports.checksum import Seal, seal_of, sealed_by
-from warpgrade_reports.limits import read_limit, read_limits
+from warpgrade_reports.limit_reading import read_limit, read_limits
 from warpgrade_reports.model import (
     CaseResult,
     CaseScore,

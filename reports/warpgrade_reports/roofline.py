@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from warpgrade_reports import format as fmt
 from warpgrade_reports.chart import Scale, log_range, median
 from warpgrade_reports.grouping import Group, groups_of
-from warpgrade_reports.journey import climbers
+from warpgrade_reports.ladder import climbers
 from warpgrade_reports.model import CaseResult, Limit, Limits, Run
 
 MEMORY = frozenset({"DRAM", "L2", "launch"})
@@ -190,7 +190,7 @@ def _moving(limits: Limits, wide: tuple[float, float]) -> list[Roof]:
 
 
 def _key(unit: str) -> str:
-    """The rate of a unit, as limits.py names it."""
+    """The rate of a unit, as limit_reading.py names it."""
     return f"{unit.replace(' ', '_')}_per_s"
 
 

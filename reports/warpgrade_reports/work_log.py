@@ -1,32 +1,28 @@
-"""A student's way to the result: versions in the order in which they were judged, what changed, and what it gained.
+"""A student's way to the result: versions in the order in which they were handed in, what changed, and what it gained.
 
-Read from run folders alone: who handed in what and when (submissions.json), its sources (snapshots/) and its records. A
-version is an attempt whose sources differ from those before. Nothing here is a verdict or a point.
+What versions there are, their notes and their gains are counted by the grader (`warpgrade journey --json`, schema
+warpgrade.journeys.v1), as for points. Sources (snapshots) and records of the cases are read here, to show them.
 """
 
 from __future__ import annotations
 
 import difflib
-import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from warpgrade_reports.model import ACCEPTED, Interval
-from warpgrade_reports.source import ReportInputError, finite, parse_node, read_node, read_raw
+from warpgrade_reports.source import Node, finite, parse_node, read_node, read_raw
 from warpgrade_reports.text import json_lines, lines_of, plain_line, plain_text
 from warpgrade_reports.untrusted import files_below, read_plain
 
 MANIFEST = "submission.yaml"
 MOST_BYTES = 1 << 20  # of one source
 MOST_LINES = 300  # of a difference that is shown
-_LONGEST_NOTE = 500
-_STEP = "name run folders (runs/NAME), or the desk's folder"
+_STEP = "make it with `warpgrade journey`"
 _CLAIM = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)\s*(?:x\b|×|times\b)")
 _PERCENT = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)\s*%\s*(?:faster|less|quicker)")
 
@@ -44,10 +40,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Gain:
-    """How many times as fast (or as sparing of instructions) as the version before, over the cases of both.
-
-    The geometric mean; low to high holds it with 95 %, by the cases' own intervals.
-    """
+    """How many times as fast (or as sparing of instructions) as the version before, over the cases of both."""
 
     factor: float
     low: float
@@ -55,25 +48,18 @@ class Gain:
     cases: int
     slower: int  # of these, beyond noise
     of: str  # "time" or "instructions"
-
-    @property
-    def certain(self) -> bool:
-        """Whether it is beyond noise."""
-        return not self.low <= 1 <= self.high
+    certain: bool  # beyond noise
 
 
 @dataclass(frozen=True)
 class Version:
-    """One judged state of the sources."""
+    """One state of the program."""
 
     number: int
     run: str
-    attempt: int
     at: str  # UTC, as the run wrote it
     sources: Mapping[str, str]  # text by path, without the manifest
     notes: tuple[str, ...]
-    backend: str
-    device: str
     cases: Mapping[str, Judged]
 
     @property
@@ -121,21 +107,14 @@ class Step:
 
 @dataclass(frozen=True)
 class WorkLog:
-    """All versions of one student in one lab."""
+    """All versions of one student in one lab, and what was counted of them."""
 
     student: str
     lab: str
-    steps: Sequence[Step] = field(default_factory=tuple)
-
-    @cached_property
-    def gains(self) -> int:
-        """Versions that are faster than the one before, beyond noise."""
-        return sum(step.gain is not None and step.gain.certain and step.gain.factor > 1 for step in self.steps)
-
-    @cached_property
-    def notes(self) -> int:
-        """Versions with a note."""
-        return sum(bool(step.version.notes) for step in self.steps)
+    steps: Sequence[Step]
+    gains: int  # versions that are faster than the one before, beyond noise
+    notes: int  # versions with a note
+    arrived_whole: bool  # in one version that is right: listed for staff, never judged
 
     @cached_property
     def unmeasured_notes(self) -> int:
@@ -151,122 +130,92 @@ class WorkLog:
             factors.append(before * step.gain.factor if before is not None and step.gain else None)
         return factors
 
-    @property
-    def whole_at_once(self) -> bool:
-        """The work arrived in one version that is right: listed for staff, never judged."""
-        return len(self.steps) == 1 and self.steps[0].version.correct == len(self.steps[0].version.cases) > 0
 
-
-def run_folders(places: Iterable[Path]) -> list[Path]:
-    """The runs themselves, and those below a desk's folder; raises ReportInputError where there are none."""
-    found: list[Path] = []
-    for place in places:
-        below = [place] if (place / "run.json").is_file() else [f.parent for f in sorted(place.glob("**/run/run.json"))]
-        if not below:
-            raise ReportInputError(str(place), "expected a run's folder, or a desk's with runs in it", _STEP)
-        found.extend(below)
-    return found
-
-
-def students_of(runs: Iterable[Path]) -> list[str]:
-    """Everybody who handed something in, sorted."""
-    people = {person for run in runs for attempt in _attempts(run) for person in _people(attempt)}
-    return sorted(people)
-
-
-def read_work_log(student: str, runs: Sequence[Path]) -> WorkLog:
-    """The student's versions over these runs; raises ReportInputError where there are none, or several labs."""
-    versions = [version for run in runs for version in _versions(student, run)]
-    if not versions:
-        some = ", ".join(students_of(runs)[:8])
-        raise ReportInputError(_named(runs), f"nothing was handed in by '{student}'; there is {some}", _STEP)
-    labs = {read_node(run / "run.json", _STEP).text("lab") for run in runs}
-    if len(labs) > 1:
-        raise ReportInputError(_named(runs), f"expected runs of one lab, got {', '.join(sorted(labs))}", _STEP)
-    versions.sort(key=lambda version: (version.at, version.attempt))
-    return WorkLog(student, labs.pop(), tuple(_steps(versions)))
-
-
-def _named(runs: Sequence[Path]) -> str:
-    return ", ".join(map(str, runs))
-
-
-def _steps(versions: Sequence[Version]) -> Iterator[Step]:
-    before: Version | None = None
-    number = 0
-    for version in versions:
-        if before is not None and version.sources == before.sources and version.notes == before.notes:
-            continue  # judged again, or handed in once more
-        number += 1
-        numbered = Version(**{**version.__dict__, "number": number})
-        if before is None:
-            yield Step(numbered)
-        else:
-            lines = _difference(before.sources, numbered.sources)
-            added = sum(line.startswith("+") for line in lines)
-            removed = sum(line.startswith("-") for line in lines)
-            yield Step(numbered, added, removed, tuple(lines), _gain(before, numbered))
-        before = numbered
-
-
-def _attempts(run: Path) -> list[dict[str, Any]]:
-    file = run / "submissions.json"
-    if not file.is_file():
-        return []
-    return [attempt for attempt in read_node(file, _STEP).value.get("attempts", ()) if attempt.get("snapshot")]
-
-
-def _people(attempt: Mapping[str, Any]) -> set[str]:
-    return {str(attempt.get("student", "")), *map(str, attempt.get("members", ()))} - {""}
-
-
-def _versions(student: str, run: Path) -> Iterator[Version]:
-    own = [attempt for attempt in _attempts(run) if student in _people(attempt)]
-    if not own:
-        return
-    described = read_node(run / "run.json", _STEP)
-    records = _records(run, {str(attempt.get("submission")) for attempt in own})
-    for attempt in own:
-        sources, notes = _sources(run / str(attempt["snapshot"]))
-        yield Version(
-            number=0,
-            run=run.name if run.name != "run" else run.parent.name,
-            attempt=int(attempt.get("attempt", 0)),
-            at=str(attempt.get("submitted_at", "")),
-            sources=sources,
-            notes=notes,
-            backend=str(described.value.get("backend", "")),
-            device=str((described.value.get("device") or {}).get("name", "")),
-            cases=records.get(str(attempt.get("submission")), {}),
+def read_work_logs(file: Path) -> list[WorkLog]:
+    """Everybody's, as `warpgrade journey` counted them."""
+    root = read_node(file, _STEP)
+    root.require_schema("warpgrade.journeys.v1")
+    records = _Records()
+    logs = []
+    for node in root.children("students", required=True):
+        counts = node.child("counts")
+        logs.append(
+            WorkLog(
+                student=node.text("student"),
+                lab=root.text("lab"),
+                steps=tuple(_steps(node, records)),
+                gains=counts.required_integer("gains"),
+                notes=counts.required_integer("notes"),
+                arrived_whole=bool(counts.flag("arrived_whole")),
+            )
         )
+    return logs
 
 
-def _records(run: Path, submissions: set[str]) -> dict[str, dict[str, Judged]]:
+def _steps(student: Node, records: _Records) -> Iterator[Step]:
+    before: Version | None = None
+    for number, node in enumerate(student.children("versions", required=True), 1):
+        run = Path(node.optional_text("run"))
+        version = Version(
+            number=number,
+            run=run.name if run.name != "run" else run.parent.name,
+            at=node.optional_text("at"),
+            sources=_sources(Path(node.text("snapshot"))),
+            notes=tuple(str(note) for note in node.value.get("notes", ())),
+            cases=records.of(run, node.text("submission")) if node.optional_text("run") else {},
+        )
+        lines = _difference(before.sources, version.sources) if before else []
+        added = sum(line.startswith("+") for line in lines)
+        removed = sum(line.startswith("-") for line in lines)
+        yield Step(version, added, removed, tuple(lines), _gain(node.optional_child("gain")))
+        before = version
+
+
+def _gain(node: Node | None) -> Gain | None:
+    if node is None:
+        return None
+    return Gain(
+        factor=node.required_number("factor"),
+        low=node.required_number("low"),
+        high=node.required_number("high"),
+        cases=node.required_integer("cases"),
+        slower=node.required_integer("slower"),
+        of=node.text("of"),
+        certain=bool(node.flag("certain")),
+    )
+
+
+class _Records:
+    """The cases of submissions; a run's file of all records is read once."""
+
+    def __init__(self) -> None:
+        self._collected: dict[Path, dict[str, dict[str, Judged]]] = {}
+
+    def of(self, run: Path, submission: str) -> dict[str, Judged]:
+        """By case."""
+        own = sorted((run / "cases" / submission).glob("*.json"))
+        if own:
+            return dict(_judged(read_node(case, _STEP).value) for case in own)
+        if run not in self._collected:
+            self._collected[run] = _collected(run / "records.jsonl")
+        return self._collected[run].get(submission, {})
+
+
+def _collected(file: Path) -> dict[str, dict[str, Judged]]:
     found: dict[str, dict[str, Judged]] = {}
-    for record in _read_records(run, submissions):
-        name = record["submission"]["id"]
-        if name in submissions:
-            found.setdefault(name, {})[record["case"]["id"]] = _judged(record)
+    for number, line in json_lines(read_raw(file, _STEP)) if file.is_file() else ():
+        record = parse_node(line, f"{file}, line {number}", _STEP).value
+        case, judged = _judged(record)
+        found.setdefault(record["submission"]["id"], {})[case] = judged
     return found
 
 
-def _read_records(run: Path, submissions: set[str]) -> Iterator[dict[str, Any]]:
-    file = run / "records.jsonl"
-    if file.is_file():
-        for number, line in json_lines(read_raw(file, _STEP)):
-            yield parse_node(line, f"{file}, line {number}", _STEP).value
-        return
-    for name in sorted(submissions):
-        for case in sorted((run / "cases" / name).glob("*.json")):
-            yield read_node(case, _STEP).value
-
-
-def _judged(record: Mapping[str, Any]) -> Judged:
+def _judged(record: Mapping[str, Any]) -> tuple[str, Judged]:
     timing, counters = record.get("timing") or {}, record.get("counters") or {}
     median = finite(timing.get("median_us"))
     estimate = record.get("estimate") or {}
     time = None if median is None else Interval(median, finite(timing.get("low_us")), finite(timing.get("high_us")))
-    return Judged(
+    return record["case"]["id"], Judged(
         verdict=str(record["outcome"]["verdict"]),
         time_us=time,
         warp_instructions=finite(counters.get("warp_instructions")),
@@ -275,29 +224,15 @@ def _judged(record: Mapping[str, Any]) -> Judged:
     )
 
 
-def _sources(folder: Path) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Texts by path, and the manifest's notes. What students wrote is read with suspicion."""
+def _sources(folder: Path) -> dict[str, str]:
+    """Texts by path, without the manifest. What students wrote is read with suspicion."""
     texts: dict[str, str] = {}
-    notes: tuple[str, ...] = ()
     for file in files_below(folder):
-        content = read_plain(file, MOST_BYTES)
         name = file.relative_to(folder).as_posix()
-        if name == MANIFEST and content is not None:
-            notes = _notes(content)
-        elif content is not None and b"\0" not in content:
+        content = read_plain(file, MOST_BYTES)
+        if name != MANIFEST and content is not None and b"\0" not in content:
             texts[plain_line(name)] = plain_text(content.decode("utf-8", "replace"))
-    return texts, notes
-
-
-def _notes(manifest: bytes) -> tuple[str, ...]:
-    try:
-        found = yaml.safe_load(manifest.decode("utf-8", "replace"))
-    except (yaml.YAMLError, RecursionError):
-        return ()  # the judge has told what is wrong with it
-    given = found.get("note") if isinstance(found, dict) else None
-    lines = given if isinstance(given, list) else [given]
-    plain = (plain_line(line)[:_LONGEST_NOTE] for line in lines if isinstance(line, str))
-    return tuple(line for line in plain if line)
+    return texts
 
 
 def _difference(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
@@ -310,36 +245,3 @@ def _difference(before: Mapping[str, str], after: Mapping[str, str]) -> list[str
             lines.append(name)
             lines.extend(hunks)
     return lines
-
-
-def _gain(before: Version, after: Version) -> Gain | None:
-    """Over the cases that both have right, on GPUs of one model or on the emulator: never across the two."""
-    if (before.backend, before.device) != (after.backend, after.device):
-        return None
-    both = [
-        (before.cases[name], case)
-        for name, case in after.cases.items()
-        if case.verdict == ACCEPTED and name in before.cases and before.cases[name].verdict == ACCEPTED
-    ]
-    timed = [(old.time_us, new.time_us) for old, new in both if old.time_us and new.time_us]
-    if timed:
-        return _mean_gain([old.median / new.median for old, new in timed], [_width(*pair) for pair in timed], "time")
-    counted = [
-        old.warp_instructions / new.warp_instructions
-        for old, new in both
-        if old.warp_instructions and new.warp_instructions
-    ]
-    return _mean_gain(counted, [0.0] * len(counted), "instructions") if counted else None
-
-
-def _width(old: Interval, new: Interval) -> float:
-    """Half of the interval of the ratio's logarithm: both times vary, and one does not know of the other."""
-    halves = [math.log(t.high / t.low) / 2 for t in (old, new) if t.high and t.low]
-    return math.hypot(*halves)
-
-
-def _mean_gain(ratios: Sequence[float], widths: Sequence[float], of: str) -> Gain:
-    mean = sum(map(math.log, ratios)) / len(ratios)
-    half = math.hypot(*widths) / len(widths)
-    slower = sum(math.log(ratio) < -width for ratio, width in zip(ratios, widths, strict=True))
-    return Gain(math.exp(mean), math.exp(mean - half), math.exp(mean + half), len(ratios), slower, of)

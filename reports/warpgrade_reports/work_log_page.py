@@ -1,7 +1,7 @@
-"""`python -m warpgrade_reports.work_log_page [--student ID] RUN... --output PATH`: the way that students' work went.
+"""`python -m warpgrade_reports.work_log_page [--single] COUNTED --output PATH`: the way that students' work went.
 
-With --student one page (PATH is an HTML file); without, a page for everybody and a list (PATH is a folder). Reads run
-folders, or a desk's. Exit 0: done; 1: the input cannot be rendered.
+COUNTED is what `warpgrade journey --json` prints, which calls this. With --single it is of one student, and PATH is an
+HTML file; without, PATH is a folder for everybody's pages and a list. Exit 0: done; 1: the input cannot be rendered.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from warpgrade_reports import svg
 from warpgrade_reports.chart import Chart, Mark, Row
 from warpgrade_reports.feedback import environment, scrolling_tables
 from warpgrade_reports.source import ReportInputError
-from warpgrade_reports.work_log import MOST_LINES, WorkLog, read_work_log, run_folders, students_of
+from warpgrade_reports.work_log import MOST_LINES, WorkLog, read_work_logs
 
 _TEMPLATES = Path(__file__).parent / "templates"
 
@@ -78,26 +78,18 @@ def render_list(logs: Sequence[WorkLog], links: Sequence[str]) -> str:
 def main(arguments: list[str] | None = None) -> int:
     """The command; returns its exit code."""
     parser = argparse.ArgumentParser(prog="warpgrade_reports.work_log_page", description=__doc__)
-    parser.add_argument("runs", type=Path, nargs="+", metavar="RUN", help="run folders, or a desk's folder")
-    parser.add_argument("--student", help="whose way; without it, everybody's")
+    parser.add_argument("counted", type=Path, metavar="COUNTED", help="what `warpgrade journey --json` prints")
+    parser.add_argument("--single", action="store_true", help="one student's page")
     parser.add_argument("--output", type=Path, required=True, metavar="PATH")
     options = parser.parse_args(arguments)
     try:
-        runs = run_folders(options.runs)
-        students = students_of(runs)
-        if not students:
-            raise ReportInputError(
-                ", ".join(map(str, runs)),
-                "expected hand-ins (submissions.json with snapshots), got none",
-                "judge the class with `warpgrade batch`, which keeps them; `grade` does not",
-            )
-        if options.student:
+        logs = read_work_logs(options.counted)
+        if options.single:
             options.output.parent.mkdir(parents=True, exist_ok=True)
-            options.output.write_text(render(read_work_log(options.student, runs)), encoding="utf-8")
+            options.output.write_text(render(logs[0]), encoding="utf-8")
             print(options.output)
             return 0
         options.output.mkdir(parents=True, exist_ok=True)
-        logs = [read_work_log(student, runs) for student in students]
         links = [f"{number}.html" for number, _ in enumerate(logs, 1)]
         for log, link in zip(logs, links, strict=True):
             (options.output / link).write_text(render(log), encoding="utf-8")

@@ -328,7 +328,7 @@ Policy policy_from_now_on(const RunFolder& folder, const json& run,
 }
 
 json write_scores(const RunFolder& folder, const Policy& policy, const json& run, const RecordsOf& records) {
-  json scores = score_by_submission(policy, run, records);
+  json scores = score_by_submission(policy, run, records, journey_counts(folder, policy));
   write_text(folder.scores_file(), json_text(scores, 1) + "\n");
   return scores;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/tables.h"
 #include "course/exports/csv.h"
 #include "course/exports/exports.h"
 
@@ -73,7 +74,7 @@ std::string headline(const json& view) {
   if (view.value("unfinished", false)) text += ", so far: cases are not judged yet";
   if (view.contains("judged_by")) text += "\n" + view.at("judged_by").get<std::string>();
   if (measured < most)
-    text += fmt::format("\nSpeed was not measured in this run: {} points are still open",
+    text += fmt::format("\n{}: {} points are still open", why_points_are_open(view),
                         points_cell(most - measured));
   text +=
       fmt::format("\n{} of {} cases correct", view.value("correct_cases", 0), view.value("total_cases", 0));
@@ -84,6 +85,7 @@ std::string headline(const json& view) {
                         view.value("threshold_cases", 0));
   }
   text += gates_text(view);
+  if (view.contains("journey")) text += "\nThe way there: " + view.at("journey").value("note", "");
   if (view.contains("late")) text += "\n" + view.at("late").value("note", "late");
   if (view.contains("refusal")) {
     text += fmt::format("\nThe hand-in was refused: {}\n{}", view.at("refusal").value("message", ""),
@@ -127,6 +129,13 @@ json gradescope_results(const json& view) {
          {"output_format", "text"},
          {"visibility", "visible"}});
   }
+  if (const json journey = view.value("journey", json()); journey.is_object())
+    tests.push_back({{"name", "the way there"},
+                     {"score", two_digits(journey.at("points"))},
+                     {"max_score", two_digits(journey.at("max_points"))},
+                     {"output", journey.at("note")},
+                     {"output_format", "text"},
+                     {"visibility", "visible"}});
   json result = {
       {"score", two_digits(view.at("points"))},
       {"output", headline(view)},
@@ -157,7 +166,7 @@ json autolab_scores(const json& view) {
   const json parts = view.value("parts", json::object());
   json scores = json::object();
   double sum = 0;
-  for (const char* part : {"correctness", "speed", "limit"}) {
+  for (const char* part : {"correctness", "speed", "limit", "journey"}) {
     if (!parts.contains(part)) continue;
     scores[part] = two_digits(parts.at(part));
     sum += scores[part].get<double>();

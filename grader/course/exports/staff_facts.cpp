@@ -22,7 +22,8 @@ bool is_near(const json& line) {
   return threshold > 0 && median > 0 && std::abs(median / threshold - 1) <= kNear;
 }
 
-void add_case_facts(const json& scored, json& facts) {
+void add_scored_facts(const json& scored, json& facts) {
+  if (const auto journey = scored.find("journey"); journey != scored.end()) facts["journey"] = *journey;
   for (const json& line : scored.at("cases")) {
     const std::string id = line.at("id");
     // Where the host wrote the outputs, nobody asks how many kernels there were.
@@ -57,7 +58,7 @@ StaffFacts::StaffFacts(const RunParts& parts, const Policy& policy)
 json StaffFacts::of(const std::string& submission) const {
   json facts = json::object();
   if (const auto scored = scored_.find(submission); scored != scored_.end())
-    add_case_facts(*scored->second, facts);
+    add_scored_facts(*scored->second, facts);
   if (const auto found = handed_in_.find(submission); found != handed_in_.end()) {
     const json& handed_in = *found->second;
     const std::string why = missing_source(parts_, submission);

@@ -16,9 +16,9 @@ class StaffFacts {
  public:
   StaffFacts(const RunParts& parts, const Policy& policy);
 
-  // {no_source, no_kernel, cpu_only, near, claimed_time} of the submission with this id, those that apply:
-  // see warpgrade.people.v1 in reports/warpgrade_reports/people.py. `near`: cases whose interval holds the
-  // threshold, or whose speed-up differs from it by at most 3 %.
+  // {no_source, no_kernel, cpu_only, near, claimed_time, journey} of the submission with this id, those that
+  // apply: see warpgrade.people.v1 in reports/warpgrade_reports/people.py. `near`: cases whose interval holds
+  // the threshold, or whose speed-up differs from it by at most 3 %.
   nlohmann::json of(const std::string& submission) const;
 
  private:

@@ -29,6 +29,19 @@ std::string people_of(const json& scored) {
 
 }  // namespace
 
+Policy::Board board_at(const Policy& policy, const json& class_list) {
+  Policy::Board board = policy.visibility.board;
+  if (board.freeze_before_s == 0 || !class_list.is_object()) return board;
+  const auto deadline = parse_time(class_list.value("deadline", ""));
+  if (!deadline) return board;
+  const TimeZone zone = TimeZone::named(policy.timezone);
+  board.frozen_from = *deadline - board.freeze_before_s;
+  board.frozen_until = *deadline + board.freeze_after_s;
+  board.frozen_from_text = zone.text(board.frozen_from);
+  board.frozen_until_text = zone.text(board.frozen_until);
+  return board;
+}
+
 bool lists_other_attempts(const Policy::Board& board, std::int64_t now) {
   return board.attempt != "counts" || board.is_frozen(now);
 }

@@ -12,6 +12,10 @@
 
 namespace warpgrade {
 
+// The policy's board with its freeze on the clock: one that is given by the deadline is that of this class
+// (submissions.json, or null). Without a deadline such a list is never frozen.
+Policy::Board board_at(const Policy& policy, const nlohmann::json& class_list);
+
 // Whether the list at this time shows other attempts than those that count.
 bool lists_other_attempts(const Policy::Board& board, std::int64_t now);
 

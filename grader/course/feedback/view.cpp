@@ -144,6 +144,9 @@ class Viewer {
     view.update(only(
         scored, {"points", "max_points", "measured_points", "points_before_late", "verdict", "correct_cases",
                  "total_cases", "undecided_cases", "left_out_cases", "dropped_cases", "bonus"}));
+    view.update(only(parts_.scores, {"open_note"}));
+    if (const json& journey = part(scored, "journey"); !journey.empty())
+      view["journey"] = only(journey, {"versions", "notes", "gains", "points", "max_points", "note"});
     if (const json& late = part(scored, "late"); !late.empty()) {
       view["late"] =
           only(late, {"seconds", "days", "slip_days", "percent", "points_lost", "within_grace", "note"});
@@ -153,7 +156,7 @@ class Viewer {
     if (policy_.visibility.speed) {
       view.update(only(scored, {"over_threshold", "threshold_cases"}));
       view.update(only(parts_.scores, {"thresholds_note", "limits_note", "limits"}));
-      view["parts"] = only(part(scored, "parts"), {"correctness", "speed", "limit", "bonus"});
+      view["parts"] = only(part(scored, "parts"), {"correctness", "speed", "limit", "journey", "bonus"});
       const int decided = scored.at("total_cases").get<int>() - scored.value("undecided_cases", 0);
       view["speed_gated"] = scored.value("speed_measured", false) && policy_.speed_needs_all_correct &&
                             scored.at("correct_cases").get<int>() < decided;
@@ -395,6 +398,16 @@ void apply_final(const Policy& policy, const std::map<std::string, FinalPoints>&
   view["points"] = *final.points;
 }
 
+// The parts that this run measures, of somebody who handed in nothing.
+json no_points(const json& scores) {
+  json none{{"correctness", 0.0}};
+  for (const json& scored : list(scores, "submissions"))
+    if (scored.value("role", "student") == "student")
+      for (const auto& [name, points] : part(scored, "parts").items())
+        if (name != "bonus") none[name] = 0.0;
+  return none;
+}
+
 // Texts of an older run may hold what is cleaned at the door today. Ids are what everything is found by.
 void make_plain_but_ids(json& view) {
   json ids;
@@ -459,9 +472,7 @@ std::vector<json> feedback_views(const Policy& policy, const RunParts& parts,
                  {"speed_measured", false},
                  {"cases", json::array()}};
     if (policy.visibility.speed) {
-      view["parts"] = {{"correctness", 0.0}};
-      if (view.at("measured_points") == view.at("max_points")) view["parts"]["speed"] = 0.0;
-      if (policy.limit_points > 0 && !parts.scores.contains("limits_note")) view["parts"]["limit"] = 0.0;
+      view["parts"] = no_points(parts.scores);
     }
     apply_final(policy, finals, view);
     views.push_back(std::move(view));

@@ -163,8 +163,9 @@ std::string propose_thresholds(const nlohmann::json& run, const std::vector<nloh
 
 std::string propose_limit_thresholds(const nlohmann::json& run, const std::vector<nlohmann::json>& records,
                                      double share) {
-  const Ladder ladder(records, [](const nlohmann::json& record) -> std::optional<double> {
-    const auto limit = limit_of_record(record, limit_rates(record.value("device", nlohmann::json())));
+  KnownRates known;
+  const Ladder ladder(records, [&](const nlohmann::json& record) -> std::optional<double> {
+    const auto limit = limit_of_record(record, known.of(record));
     if (!limit) return std::nullopt;
     return limit->at("share").get<double>();
   });

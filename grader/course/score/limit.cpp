@@ -95,6 +95,14 @@ std::optional<LimitRates> limit_rates(const json& device) {
   return is_known ? std::optional(rates) : std::nullopt;
 }
 
+const std::optional<LimitRates>& KnownRates::of(const json& record) {
+  const json device = record.value("device", json());
+  const auto [found, is_new] = by_device_.try_emplace(device.dump());
+  if (is_new) found->second = limit_rates(device);
+  if (found->second && first_.is_null()) first_ = found->second->to_json();
+  return found->second;
+}
+
 Limit limit_of(const CaseWork& work, double compulsory_bytes, const LimitRates& rates) {
   const double kept = std::min(work.written_bytes, rates.l2_bytes);
   Limit limit{rates.launch_us, "launch"};

@@ -27,6 +27,18 @@ struct LimitRates {
 // model. Nothing for a device of which not all rates are known, as part of a GPU or a model that is not here.
 std::optional<LimitRates> limit_rates(const nlohmann::json& device);
 
+// The rates of the devices that records name: few, and asked for once a record.
+class KnownRates {
+ public:
+  const std::optional<LimitRates>& of(const nlohmann::json& record);
+  // Of the first device of which there are any, for those who draw them; null: there is none.
+  const nlohmann::json& first() const { return first_; }
+
+ private:
+  std::map<std::string, std::optional<LimitRates>> by_device_;
+  nlohmann::json first_;
+};
+
 struct Limit {
   double us = 0;
   std::string bound_by;  // "DRAM", "L2", "L1", "launch" or a unit

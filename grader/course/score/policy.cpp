@@ -223,6 +223,41 @@ std::int64_t read_moment(const Place& place, const TimeZone& zone) {
   return *at;
 }
 
+// "90m", "24h", "2d": seconds.
+std::int64_t read_span(const Place& place) {
+  const std::string text = place.is_scalar() ? place.text() : "";
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const std::string unit = text.substr(digits);
+  const std::int64_t seconds = unit == "m" ? 60 : unit == "h" ? 3600 : unit == "d" ? 86400 : 0;
+  constexpr std::size_t kMostDigits = 4;
+  if (digits == 0 || digits > kMostDigits || seconds == 0)
+    place.fail("a span of time: minutes, hours or days, for instance 90m, 24h or 2d");
+  return seconds * std::stoll(text.substr(0, digits));
+}
+
+// `{from: TIME, until: TIME}`, or by the class's deadline: `{before_deadline: 24h}`.
+void read_freeze(const Place& frozen, const TimeZone& zone, Policy::Board& board) {
+  if (!frozen.defined()) return;
+  frozen.only({"from", "until", "before_deadline", "after_deadline"});
+  if (const Place before = frozen["before_deadline"]; before.defined()) {
+    for (const char* key : {"from", "until"})
+      if (frozen[key].defined())
+        frozen[key].refuse("the freeze is given by the deadline already: leave one out");
+    board.freeze_before_s = read_span(before);
+    if (const Place after = frozen["after_deadline"]; after.defined())
+      board.freeze_after_s = read_span(after);
+    if (board.freeze_before_s == 0) before.fail("a span of time longer than 0");
+    return;
+  }
+  if (const Place after = frozen["after_deadline"]; after.defined())
+    after.refuse("it goes with before_deadline, which says when the freeze begins");
+  board.frozen_from = read_moment(frozen["from"], zone);
+  board.frozen_until = read_moment(frozen["until"], zone);
+  board.frozen_from_text = zone.text(board.frozen_from);
+  board.frozen_until_text = zone.text(board.frozen_until);
+  if (board.frozen_until <= board.frozen_from) frozen["until"].refuse("it is not after frozen.from");
+}
+
 // `shown`, `hidden`, or a map that says what it shows.
 void read_board(const Place& place, const TimeZone& zone, Policy::Visibility& result) {
   if (!place.is_map()) {
@@ -235,14 +270,7 @@ void read_board(const Place& place, const TimeZone& zone, Policy::Visibility& re
   board.cases = place["cases"].word_or("hidden", {"shown", "hidden"}) == "shown";
   if (const Place renew = place["renew_seconds"]; renew.defined())
     board.renew_s = static_cast<int>(renew.whole(5, 86400));
-  const Place frozen = place["frozen"];
-  if (!frozen.defined()) return;
-  frozen.only({"from", "until"});
-  board.frozen_from = read_moment(frozen["from"], zone);
-  board.frozen_until = read_moment(frozen["until"], zone);
-  board.frozen_from_text = zone.text(board.frozen_from);
-  board.frozen_until_text = zone.text(board.frozen_until);
-  if (board.frozen_until <= board.frozen_from) frozen["until"].refuse("it is not after frozen.from");
+  read_freeze(place["frozen"], zone, board);
 }
 
 void read_visibility(const Place& place, const Words& words, const TimeZone& zone,
@@ -330,6 +358,18 @@ void read_values_of_cases(const Place& root, const Words& words, Policy& policy)
   policy.kernel_required = root["kernel"].word_or("told", {"required", "told"}) == "required";
 }
 
+// `points.journey`, and what is asked for them.
+void read_journey(const Place& points, const Place& asked, Policy& policy) {
+  policy.journey_points = points.number_or(0, 0, 1e6);
+  asked.only({"versions", "notes", "gains"});
+  const auto count = [&](const char* key) {
+    return asked[key].defined() ? static_cast<int>(asked[key].whole(0, 1000)) : 0;
+  };
+  policy.journey = {count("versions"), count("notes"), count("gains")};
+  if (policy.journey_points > 0 && policy.journey == JourneyCounts{})
+    points.refuse("nothing is asked for these points: give journey: {versions: 3, notes: 3, gains: 2}");
+}
+
 void read_late(const Place& late, Policy& policy) {
   if (!late.defined()) return;
   late.only({"grace_minutes", "percent_per_day", "cap_percent", "max_days", "marked_days", "slip_days",
@@ -347,52 +387,6 @@ void read_late(const Place& late, Policy& policy) {
 
 }  // namespace
 
-std::optional<double> Policy::Thresholds::of(const nlohmann::json& spec) const {
-  const auto own = cases.find(spec.at("id").get<std::string>());
-  if (own != cases.end()) return own->second;
-  for (const std::string& key : {spec.at("dataset").get<std::string>(), std::string("default")}) {
-    const auto found = datasets.find(key);
-    if (found == datasets.end()) continue;
-    const auto value = found->second.find(spec.at("k").get<int>());
-    if (value != found->second.end()) return value->second;
-  }
-  return std::nullopt;
-}
-
-namespace {
-
-// The section that names most of the device; `all` where none names more than these `words` of it.
-const Policy::Thresholds& nearest(const Policy::Thresholds& all, std::size_t words,
-                                  const std::map<std::string, Policy::Thresholds>& by_gpu,
-                                  const std::string& device) {
-  const Policy::Thresholds* best = &all;
-  for (const auto& [model, section] : by_gpu) {
-    const std::size_t match = gpu_match(model, device);
-    if (match <= words) continue;
-    words = match;
-    best = &section;
-  }
-  return *best;
-}
-
-}  // namespace
-
-const Policy::Thresholds& Policy::thresholds_for(const std::string& device) const {
-  return nearest(thresholds, gpu_match(measured_on, device), gpu_thresholds, device);
-}
-
-const Policy::Thresholds& Policy::limit_thresholds_for(const std::string& device) const {
-  return nearest(limit_thresholds, 0, gpu_limit_thresholds, device);
-}
-
-std::string Policy::thresholds_note(const std::string& device) const {
-  if (measured_on.empty() || thresholds.empty() || device.empty()) return "";
-  if (&thresholds_for(device) != &thresholds || gpu_match(measured_on, device) > 0) return "";
-  return fmt::format(
-      "The thresholds were measured on another GPU model ({}): this policy has none for the {} of this run.",
-      measured_on, device);
-}
-
 Policy parse_policy(const std::string& text, const std::string& file, const PolicyVocabulary& known) {
   const Place root = Place::parse(text, file);
   root.only({"schema",
@@ -402,6 +396,7 @@ Policy parse_policy(const std::string& text, const std::string& file, const Poli
              "secret_baselines",
              "timezone",
              "points",
+             "journey",
              "within_noise",
              "partial",
              "limits",
@@ -435,10 +430,11 @@ Policy parse_policy(const std::string& text, const std::string& file, const Poli
     }
   }
   const Place points = root["points"];
-  points.only({"correctness", "speed", "limit", "gate"});
+  points.only({"correctness", "speed", "limit", "journey", "gate"});
   policy.correctness_points = points["correctness"].number_or(40, 0, 1e6);
   policy.speed_points = points["speed"].number_or(60, 0, 1e6);
   policy.limit_points = points["limit"].number_or(0, 0, 1e6);
+  read_journey(points["journey"], root["journey"], policy);
   policy.host_isolation = root["host_isolation"].word_or("executor", {"executor", "any"});
   policy.time = root["time"].word_or("device", {"device", "device_and_host"});
   policy.within_noise_passes = root["within_noise"].word_or("pass", {"pass", "fail"}) == "pass";

@@ -30,12 +30,22 @@ struct PolicyVocabulary {
   std::function<std::vector<CaseSpec>(const YamlPlace& list)> read_cases = {};
 };
 
+// What there is of a student's way to the result, or what a policy asks of it (journey.h).
+struct JourneyCounts {
+  int versions = 0;  // states of the program
+  int notes = 0;     // versions with a note
+  int gains = 0;     // versions that are faster than the one before, beyond noise
+  bool operator==(const JourneyCounts&) const = default;
+};
+
 struct Policy {
   std::string name, lab, baseline;
   std::set<std::string> secret_baselines;  // measured against, but never shipped to students
   std::string timezone = "UTC";            // of the course: how times without a zone are meant and shown
   double correctness_points = 40, speed_points = 60;
-  double limit_points = 0;  // for the share of the least time that the device allows (limit.h)
+  double limit_points = 0;    // for the share of the least time that the device allows (limit.h)
+  double journey_points = 0;  // for the way there; each part of `journey` that is not 0 is worth the same
+  JourneyCounts journey;
   bool speed_needs_all_correct = true;
   // "executor": host code has no GPU and cannot forge a time; "any": `grade --direct` is allowed as well.
   std::string host_isolation = "executor";
@@ -76,6 +86,9 @@ struct Policy {
     int renew_s = 0;                 // the page asks for itself anew; 0: never
     // While it is frozen it shows what was handed in before: seconds since 1970; 0: it never is.
     std::int64_t frozen_from = 0, frozen_until = 0;
+    // A freeze that is given by the class's deadline, in seconds before and after it: board_at() (board.h)
+    // puts it on the clock.
+    std::int64_t freeze_before_s = 0, freeze_after_s = 0;
     std::string frozen_from_text = {}, frozen_until_text = {};  // on the course's clocks
     bool is_frozen(std::int64_t now) const { return frozen_from <= now && now < frozen_until; }
   };
@@ -135,7 +148,7 @@ struct Policy {
   // That they are another model's, in a sentence for people; empty where they are its own.
   std::string thresholds_note(const std::string& device) const;
 
-  double max_points() const { return correctness_points + speed_points + limit_points; }
+  double max_points() const { return correctness_points + speed_points + limit_points + journey_points; }
 
   std::string hash;  // of the text
 };

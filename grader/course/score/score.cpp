@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 
+#include "course/score/case_score.h"
 #include "course/score/case_words.h"
 #include "course/score/late.h"
 #include "course/score/limit.h"
@@ -29,199 +30,7 @@ int severity(const std::string& verdict) {
   return static_cast<int>(found - std::begin(kOrder));
 }
 
-bool undecided(const std::string& verdict) {
-  return verdict == verdicts::kJudgeFault || verdict == verdicts::kNotRun;
-}
-
 using CaseRecords = std::map<std::string, const json*>;  // of one submission, by case
-
-struct CaseScore {
-  json line;
-  std::string id;
-  std::string verdict = verdicts::kNotRun;
-  double weight = 1;
-  std::optional<double> bonus;  // its points, which are none of the maximum
-  bool dropped = false;         // by the staff
-  bool earns_nothing = false;   // no kernel wrote the outputs, and the policy wants one
-  double speed_share = 0;       // 0 .. 1 of the case's speed points
-  double limit_share = 0;       // and of those for the share of the limit
-  bool has_threshold = false, over_threshold = false, has_limit = false;
-  bool left_out = false;  // beyond what the submission's older interface was promised: none of its cases
-
-  bool is_judged() const { return !left_out && !dropped && !undecided(verdict); }
-  bool shares_points() const { return is_judged() && !bonus; }
-};
-
-void score_writers(const Policy& policy, const json& record, CaseScore& result) {
-  const auto written = record.find("outputs_by");
-  if (written == record.end() || result.verdict != verdicts::kAccepted) return;
-  if (written->at("last_writer") == "host") result.line["cpu_only"] = true;
-  if (written->at("kernels") == 0) result.line["no_kernel"] = true;
-  std::string note = writers_note(record);
-  if (note.empty()) return;
-  result.earns_nothing = policy.kernel_required;
-  if (policy.kernel_required)
-    note += ". This case earns no points: let a kernel compute and write the outputs";
-  result.line["note"] = note;
-}
-
-// How much of a case's speed points a ratio earns.
-double share_of(const Policy& policy, double ratio, double threshold) {
-  if (ratio >= threshold || threshold <= 0) return 1;
-  const double from = policy.partial_from * threshold;
-  if (ratio <= from || from >= threshold) return 0;
-  return (ratio - from) / (threshold - from);
-}
-
-// What noise excuses is what it does to an honest program: a submission's own interval is as wide as it
-// likes. Records from before there was this number have the interval alone.
-struct HonestSpan {
-  explicit HonestSpan(const json& ratio) : least(ratio.at("low")), most(ratio.at("high")) {
-    const auto noise = ratio.find("noise");
-    if (noise == ratio.end()) return;
-    const double median = ratio.at("median"), half = noise->get<double>();
-    least = median * std::exp(-half);
-    most = median * std::exp(half);
-  }
-  double least, most;
-};
-
-// What reaching a threshold, or how much of it, is worth.
-struct Reached {
-  // With the benefit of the doubt noise that reaches the threshold earns all; without it, its low end counts.
-  Reached(const Policy& policy, double median, double least, double most, double threshold) {
-    const bool noise = least < threshold && most >= threshold;
-    passes = noise ? policy.within_noise_passes : median >= threshold;
-    status = noise ? "within_noise" : passes ? "pass" : "fail";
-    share = passes ? 1 : share_of(policy, noise ? least : median, threshold);
-  }
-  bool passes = false;
-  const char* status = "";
-  double share = 0;
-};
-
-void score_speed(const Policy& policy, const json& record, double threshold, CaseScore& result) {
-  const auto ratios = record.find(policy.ratios_key());
-  const auto ratio = ratios == record.end() ? json::const_iterator() : ratios->find(policy.baseline);
-  if (ratios == record.end() || ratio == ratios->end()) {
-    result.line["threshold_status"] = "not_measured";
-    return;
-  }
-  if (const auto node = record.find("node"); node != record.end()) result.line["node"] = *node;
-  const double median = ratio->at("median"), low = ratio->at("low"), high = ratio->at("high");
-  result.line["ratio"] = {{"median", median}, {"low", low}, {"high", high}};
-  const HonestSpan span(*ratio);
-  const Reached reached(policy, median, span.least, span.most, threshold);
-  result.line["threshold_status"] = reached.status;
-  result.over_threshold = reached.passes;
-  result.speed_share = reached.share;
-}
-
-// Noise moves the share as it moves the speed-up.
-void score_limit(const Policy& policy, const json& record, const json& limit, double threshold,
-                 CaseScore& result) {
-  double least = limit.at("low"), most = limit.at("high");
-  const double share = limit.at("share");
-  const auto ratios = record.find(policy.ratios_key());
-  if (ratios != record.end() && ratios->contains(policy.baseline)) {
-    const json& ratio = ratios->at(policy.baseline);
-    const HonestSpan span(ratio);
-    const double median = ratio.at("median");
-    if (median > 0) least = share * span.least / median, most = share * span.most / median;
-  }
-  const Reached reached(policy, share, least, most, threshold);
-  result.line["limit_status"] = reached.status;
-  result.limit_share = reached.share;
-}
-
-// The GPU that measured: the record's own, else the run's.
-std::string device_of(const json& run, const json* record = nullptr) {
-  const auto name_in = [](const json& object) {
-    const auto device = object.find("device");
-    return device == object.end() || !device->is_object() ? std::string() : device->value("name", "");
-  };
-  std::string name = record == nullptr ? "" : name_in(*record);
-  return name.empty() ? name_in(run) : name;
-}
-
-// The rates of the devices that records name: few, and asked for once a record.
-class KnownRates {
- public:
-  const std::optional<LimitRates>& of(const json& record) {
-    const json device = record.value("device", json());
-    const auto [found, is_new] = by_device_.try_emplace(device.dump());
-    if (is_new) found->second = limit_rates(device);
-    if (found->second && first_.is_null()) first_ = found->second->to_json();
-    return found->second;
-  }
-  // Of the first device of which there are any, for those who draw them; null: there is none.
-  const json& first() const { return first_; }
-
- private:
-  std::map<std::string, std::optional<LimitRates>> by_device_;
-  json first_;
-};
-
-void score_case_limit(const Policy& policy, const json& run, const json& spec, const json* record,
-                      KnownRates& rates, CaseScore& result) {
-  const auto threshold = policy.limit_thresholds_for(device_of(run, record)).of(spec);
-  result.has_limit = threshold.has_value() && policy.limit_points > 0;
-  if (result.has_limit) {
-    result.line["limit_threshold"] = *threshold;
-    result.line["limit_status"] = "not_measured";
-  }
-  if (record == nullptr || result.verdict != verdicts::kAccepted) return;
-  const auto limit = limit_of_record(*record, rates.of(*record));
-  if (!limit) return;
-  result.line["limit"] = *limit;
-  if (result.has_limit) score_limit(policy, *record, *limit, *threshold, result);
-}
-
-CaseScore score_case(const Policy& policy, const json& run, const json& spec, const json* record,
-                     KnownRates& rates) {
-  CaseScore result;
-  result.id = spec.at("id");
-  result.weight = value_of(policy.weights, spec).value_or(1);
-  result.bonus = value_of(policy.bonus, spec);
-  result.line = {{"id", spec.at("id")},
-                 {"dataset", spec.at("dataset")},
-                 {"k", spec.at("k")},
-                 {"kind", spec.at("kind")},
-                 {"baseline", policy.baseline}};
-  if (record != nullptr) result.verdict = record->at("outcome").at("verdict");
-  result.line["verdict"] = result.verdict;
-  if (is_among(policy.dropped, spec)) {
-    result.dropped = true;
-    result.line["dropped"] = true;
-    result.line["note"] = "dropped by the staff: it counts neither for nor against you";
-    return result;
-  }
-  if (result.bonus) result.line["bonus"] = true;
-  if (record != nullptr && is_left_out(record->at("outcome"))) {
-    result.left_out = true;
-    result.line["left_out"] = true;
-    result.line["note"] = record->at("outcome").value("message", "left out");
-    return result;
-  }
-  if (record != nullptr) score_writers(policy, *record, result);
-  if (spec.at("kind") != "speed") return result;
-  score_case_limit(policy, run, spec, record, rates, result);
-  const auto threshold = policy.thresholds_for(device_of(run, record)).of(spec);
-  if (!threshold) return result;
-  result.has_threshold = true;
-  result.line["threshold"] = *threshold;
-  if (record != nullptr && result.verdict == verdicts::kAccepted) {
-    score_speed(policy, *record, *threshold, result);
-  } else {
-    result.line["threshold_status"] = "not_measured";
-  }
-  return result;
-}
-
-// Neither dropped nor for bonus points alone.
-bool is_of_maximum(const Policy& policy, const json& spec) {
-  return !is_among(policy.dropped, spec) && !value_of(policy.bonus, spec);
-}
 
 // Whether a submission is as fast as the gate asks before anything earns points.
 json gate_of(const Policy& policy, const json& specs, const CaseRecords& records, bool speed_measured) {
@@ -232,7 +41,7 @@ json gate_of(const Policy& policy, const json& specs, const CaseRecords& records
     for (const json& spec : specs) {
       if (spec.at("kind") != "speed" || !is_of_maximum(policy, spec)) continue;
       const auto found = records.find(spec.at("id").get<std::string>());
-      if (found == records.end() || undecided(found->second->at("outcome").at("verdict"))) {
+      if (found == records.end() || is_undecided(found->second->at("outcome").at("verdict"))) {
         ++open;
         continue;
       }
@@ -266,9 +75,9 @@ Tally tally_of(const std::vector<CaseScore>& cases) {
     tally.bonus += c.bonus && !c.dropped && !c.left_out ? 1 : 0;
     if (c.dropped || c.left_out || c.bonus) continue;
     if (severity(c.verdict) > severity(tally.worst)) tally.worst = c.verdict;
-    tally.decided += undecided(c.verdict) ? 0 : 1;
+    tally.decided += is_undecided(c.verdict) ? 0 : 1;
     tally.correct += c.verdict == verdicts::kAccepted ? 1 : 0;
-    if (c.has_threshold && !undecided(c.verdict)) {
+    if (c.has_threshold && !is_undecided(c.verdict)) {
       ++tally.with_threshold;
       tally.over += c.over_threshold ? 1 : 0;
     }
@@ -302,11 +111,13 @@ std::vector<double> divided(double points, const std::vector<CaseScore>& cases,
 }
 
 // Which parts a run measures: speed and shares of the limit on a GPU, with at least one case that has a
-// threshold; those of the limit where the GPU's rates are known.
+// threshold; those of the limit where the GPU's rates are known. The way there, where hand-ins are kept.
 struct Measured {
   bool speed = false, limit = false;
+  const CountsByStudent* journeys = nullptr;  // of those who are in the run; nullptr: nobody counted
   double points(const Policy& policy) const {
-    return policy.correctness_points + (speed ? policy.speed_points : 0) + (limit ? policy.limit_points : 0);
+    return policy.correctness_points + (speed ? policy.speed_points : 0) + (limit ? policy.limit_points : 0) +
+           (journeys != nullptr ? policy.journey_points : 0);
   }
 };
 
@@ -336,7 +147,7 @@ void earn(const Policy& policy, const Tally& tally, bool gated, const Measured& 
     fast += of_speed;
     limit += of_limit;
     bonus += of_bonus;
-    if (undecided(c.verdict) && !c.left_out && !c.dropped)
+    if (is_undecided(c.verdict) && !c.left_out && !c.dropped)
       c.line["note"] = "not judged yet: it earns no points, and you lose none for it";
     c.line["points"] = of_correctness + of_speed + of_limit + of_bonus;
     c.line["max_points"] = c.bonus && c.is_judged() ? *c.bonus : right[i] + quick[i] + near[i];
@@ -348,6 +159,31 @@ void earn(const Policy& policy, const Tally& tally, bool gated, const Measured& 
   if (measured.limit) result["parts"]["limit"] = limit;
   if (!policy.bonus.empty()) result["parts"]["bonus"] = result["bonus"] = bonus;
   result["cases"] = std::move(lines);
+}
+
+// Neither a gate nor a wrong case takes these points: they are for the work.
+void earn_journey(const Policy& policy, const CountsByStudent& journeys, json& result) {
+  auto people = result.value("members", std::vector<std::string>());
+  if (people.empty()) people.push_back(result.value("student", result.at("id").get<std::string>()));
+  const auto [counts, arrived_whole] = counted_of(journeys, people);
+  const JourneyCounts& asked = policy.journey;
+  const double points = policy.journey_points * journey_share(asked, counts);
+  std::string note;
+  const auto say = [&](int wanted, int reached, const char* what) {
+    if (wanted > 0) note += fmt::format("{}{} of {} {}", note.empty() ? "" : ", ", reached, wanted, what);
+  };
+  say(asked.versions, counts.versions, "versions");
+  say(asked.notes, counts.notes, "with a note");
+  say(asked.gains, counts.gains, "faster than the one before, beyond noise");
+  result["journey"] = {{"versions", counts.versions},
+                       {"notes", counts.notes},
+                       {"gains", counts.gains},
+                       {"arrived_whole", arrived_whole},
+                       {"points", points},
+                       {"max_points", policy.journey_points},
+                       {"note", note}};
+  result["parts"]["journey"] = points;
+  result["points"] = result.at("points").get<double>() + points;
 }
 
 json score_submission(const Policy& policy, const json& run, const json& submission,
@@ -365,6 +201,8 @@ json score_submission(const Policy& policy, const json& run, const json& submiss
       std::any_of(gates.begin(), gates.end(), [](const json& gate) { return gate.at("status") == "fail"; });
   if (!gates.empty()) result["gates"] = gates;
   earn(policy, tally, gated, measured, cases, result);
+  if (measured.journeys != nullptr && submission.value("role", "student") == "student")
+    earn_journey(policy, *measured.journeys, result);
   result["max_points"] = policy.max_points();
   result["measured_points"] = measured.points(policy);
   // A hand-in that was not taken was not compiled either, whatever its records had to say.
@@ -460,8 +298,10 @@ Measured measured_in(const Policy& policy, const json& run) {
   return measured;
 }
 
-json score_each(const Policy& policy, const json& run, const WithRecords& with_records) {
-  const Measured measured = measured_in(policy, run);
+json score_each(const Policy& policy, const json& run, const std::optional<CountsByStudent>& journeys,
+                const WithRecords& with_records) {
+  Measured measured = measured_in(policy, run);
+  if (policy.journey_points > 0 && journeys) measured.journeys = &*journeys;
   KnownRates rates;
   // Who is judged on another model than the thresholds' is told so.
   std::string note = policy.thresholds_note(device_of(run));
@@ -491,22 +331,17 @@ json score_each(const Policy& policy, const json& run, const WithRecords& with_r
         "The share of the limit was not measured: no rates of {} are known, or no case has a threshold "
         "there.",
         device_of(run).empty() ? "this GPU" : device_of(run));
+  if (policy.journey_points > 0 && measured.journeys == nullptr)
+    scores["open_note"] =
+        fmt::format("{}{}The way there is not counted in this run, which keeps no hand-ins of a class.",
+                    measured.speed ? "" : "Speed was not measured in this run. ",
+                    scores.contains("limits_note") ? scores["limits_note"].get<std::string>() + " " : "");
   if (const std::string nodes = threshold_nodes(scores["submissions"]); !nodes.empty())
     scores["threshold_nodes"] = nodes;
   return scores;
 }
 
 }  // namespace
-
-std::string writers_note(const json& record) {
-  const auto written = record.find("outputs_by");
-  if (written == record.end() || record.at("outcome").at("verdict") != verdicts::kAccepted) return "";
-  if (written->at("last_writer") == "host")
-    return "CPU only: the host copied the results into the outputs, after the last kernel that wrote them";
-  // An answer that is one value all over, as of an empty input, needs no kernel: a fill writes it.
-  const bool filled = written->value("filled_bytes", 0.0) >= written->at("bytes").get<double>();
-  return written->at("kernels") == 0 && !filled ? "no kernel was launched" : "";
-}
 
 const Fields& score_fields() {
   static const Fields fields{"submission/id",
@@ -527,17 +362,19 @@ const Fields& score_fields() {
   return fields;
 }
 
-json score(const Policy& policy, const json& run, const std::vector<json>& records) {
+json score(const Policy& policy, const json& run, const std::vector<json>& records,
+           const std::optional<CountsByStudent>& journeys) {
   std::map<std::string, CaseRecords> by_submission;
   for (const json& record : records)
     by_submission[record.at("submission").at("id")][record.at("case").at("id")] = &record;
-  return score_each(policy, run, [&](const std::string& submission, const UseRecords& use) {
+  return score_each(policy, run, journeys, [&](const std::string& submission, const UseRecords& use) {
     use(by_submission[submission]);
   });
 }
 
-json score_by_submission(const Policy& policy, const json& run, const RecordsOf& records_of) {
-  return score_each(policy, run, [&](const std::string& submission, const UseRecords& use) {
+json score_by_submission(const Policy& policy, const json& run, const RecordsOf& records_of,
+                         const std::optional<CountsByStudent>& journeys) {
+  return score_each(policy, run, journeys, [&](const std::string& submission, const UseRecords& use) {
     const std::vector<json> records = records_of(submission);
     CaseRecords by_case;
     for (const json& record : records) by_case[record.at("case").at("id")] = &record;

@@ -69,6 +69,16 @@ void take_sources(const YAML::Node& sources, Manifest& manifest) {
   }
 }
 
+// A text, or a list of them.
+void take_notes(const YAML::Node& note, Manifest& manifest) {
+  const auto take = [&](const YAML::Node& line) {
+    const std::string text = line.IsScalar() ? plain_line(line.Scalar(), kLongestNote) : "";
+    if (!text.empty()) manifest.notes.push_back(text);
+  };
+  if (!note.IsSequence()) return take(note);
+  for (const YAML::Node& line : note) take(line);
+}
+
 }  // namespace
 
 const std::vector<std::string>& allowed_flags() {
@@ -136,6 +146,7 @@ Manifest read_manifest(const UntrustedFolder& folder) {
       manifest.title = plain_line(title.Scalar(), kLongestTitle);
     if (const YAML::Node flags = node["flags"]) take_flags(flags, manifest);
     if (const YAML::Node sources = node["sources"]) take_sources(sources, manifest);
+    if (const YAML::Node note = node["note"]) take_notes(note, manifest);
   } catch (const std::exception& error) {
     manifest.problem = fmt::format("submission.yaml cannot be read: {}", plain_line(error.what()));
   }

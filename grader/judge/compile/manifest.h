@@ -14,6 +14,9 @@ struct Manifest {
   std::vector<std::string> flags;    // extra compiler flags, each allowed
   std::vector<std::string>
       sources;  // the sources that are compiled, as it names them; empty: all that belong together
+  // What the student says of this version: lines of at most 500 bytes. They are none of its
+  // identity (Submission::hash).
+  std::vector<std::string> notes;
   std::optional<std::string> problem;
 };
 
@@ -29,6 +32,7 @@ inline constexpr const char* kWholeSources =
     "it, or in a header; launch kernels from the host";
 
 inline constexpr std::size_t kMostManifestBytes = 64 << 10;
+inline constexpr std::size_t kLongestNote = 500;
 
 // Flags that change how a submission's own code is compiled, and nothing else. Nothing in them means anything
 // to a shell, to nvcc's lists (a comma) or to its response files (@).

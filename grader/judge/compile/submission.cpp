@@ -66,6 +66,7 @@ void fill(Submission& submission, const UntrustedFolder& folder, const std::stri
   submission.problem = tidied.problem;
   if (tidied.manifest.title) submission.title = *tidied.manifest.title;
   submission.flags = std::move(tidied.manifest.flags);
+  submission.own_notes = std::move(tidied.manifest.notes);
   if (submission.role == Role::kReference) submission.idea = idea_of(tidied.files, lab);
   submission.hash = hash_of(tidied.files, submission.flags);
 }

@@ -25,8 +25,9 @@ struct Submission {
   std::vector<std::filesystem::path>
       taken;                           // of the folder's files those that `files` were made from, sorted
   std::vector<std::string> notes;      // what was changed or left out, a sentence each, for the student
-  std::string hash;                    // SHA-256 over names and contents of what is compiled
-  std::string interface;               // "spmm.h", or an older interface: "SpMMOpt"
+  std::vector<std::string> own_notes;  // what the student says of this version, in submission.yaml
+  std::string hash;       // SHA-256 over names and contents of what is compiled, and flags: its identity
+  std::string interface;  // "spmm.h", or an older interface: "SpMMOpt"
   std::vector<std::string> flags;      // extra compiler flags that submission.yaml asks for
   std::string idea;                    // of a staff's solution: what its source's first lines say
   std::optional<std::string> problem;  // why it can't be compiled at all (no source, too large, a link)

@@ -58,6 +58,24 @@ TEST(Board, WhileItIsFrozenItListsWhatWasThereBefore) {
   EXPECT_FALSE(lists_other_attempts(board, kFreeze + 1000));
 }
 
+// The deadline is the class's, wherever an extension of one student's lies.
+TEST(Board, AFreezeByTheDeadlineIsThatOfTheClass) {
+  Policy policy;
+  policy.timezone = "Europe/Berlin";
+  policy.visibility.board = {.freeze_before_s = 86400, .freeze_after_s = 3600};
+  const json with_deadline{{"deadline", "2026-02-21T00:00:00Z"},
+                           {"students", {{{"id", "ada"}, {"deadline", "2026-03-21T00:00:00Z"}}}}};
+  const Policy::Board board = board_at(policy, with_deadline);
+  EXPECT_EQ(board.frozen_from, kFreeze);
+  EXPECT_EQ(board.frozen_until, kFreeze + 86400 + 3600);
+  EXPECT_EQ(board.frozen_from_text, "Fri 20 Feb 2026 01:00 CET");
+  EXPECT_EQ(listed(board, kFreeze - 1), (Listed{{"A2", 70}, {"B2", 80}})) << "before";
+  EXPECT_EQ(listed(board, kFreeze + 86400), (Listed{{"A2", 70}, {"B2", 0}})) << "between";
+  EXPECT_EQ(listed(board, kFreeze + 90000), (Listed{{"A2", 70}, {"B2", 80}})) << "after";
+  for (const json& without : {json(), json::object()})
+    EXPECT_FALSE(board_at(policy, without).is_frozen(kFreeze + 10));
+}
+
 TEST(Board, AnAttemptWithOpenCasesIsNotListed) {
   RunParts open = parts();
   open.scores["submissions"][3]["undecided_cases"] = 1;

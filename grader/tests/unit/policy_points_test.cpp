@@ -90,6 +90,26 @@ TEST(PolicyWords, ALeaderboardIsAWordOrAMapOfWhatItShows) {
             std::string::npos);
 }
 
+TEST(PolicyWords, AFreezeMayBeGivenByTheDeadline) {
+  const auto board = [](const std::string& frozen) {
+    return policy(std::string(kPolicy) + "visibility: {leaderboard: {frozen: " + frozen + "}}\n")
+        .visibility.board;
+  };
+  EXPECT_EQ(board("{before_deadline: 24h}").freeze_before_s, 86400);
+  EXPECT_EQ(board("{before_deadline: 2d, after_deadline: 90m}").freeze_after_s, 5400);
+  const auto refused = [](const std::string& frozen) {
+    return refusal_of("visibility: {leaderboard: {frozen: " + frozen + "}}");
+  };
+  for (const char* span : {"24", "h", "-1h", "24 hours", "1e3h", "99999d", "[1h]"})
+    EXPECT_NE(refused(std::string("{before_deadline: ") + span + "}").find("for instance 90m, 24h or 2d"),
+              std::string::npos)
+        << span;
+  EXPECT_NE(refused("{before_deadline: 0h}").find("longer than 0"), std::string::npos);
+  EXPECT_NE(refused("{after_deadline: 1h}").find("goes with before_deadline"), std::string::npos);
+  EXPECT_NE(refused("{before_deadline: 1h, until: 2026-02-19}").find("leave one out"), std::string::npos);
+  EXPECT_NE(refused("{before_dedline: 1h}").find("did you mean before_deadline?"), std::string::npos);
+}
+
 TEST(PolicyWords, ARunsOwnPolicyIsReadWhateverItNames) {
   EXPECT_NO_THROW(parse_policy(std::string(kPolicy) + "visibility: {open: [publik]}\n", "run.json",
                                {.datasets = {"cora"}, .cases = {}, .is_kept = true}));

@@ -302,6 +302,27 @@ TEST_F(TidiedSourcesTest, EqualProgramsHaveOneHashHoweverTheyArePacked) {
   EXPECT_TRUE(std::holds_alternative<std::string>(read_files(before)));
 }
 
+// What a student says of a version is none of it; the hash is that of a hand-in before there were notes.
+TEST_F(TidiedSourcesTest, ANoteIsNoneOfASubmissionsIdentity) {
+  put("scan/scan.cu", kRun);
+  const auto read_with = [&](const std::string& manifest) {
+    put("scan/submission.yaml", manifest);
+    return read_submission(scratch_.path() / "scan", "scan", Role::kStudent);
+  };
+  const Submission before = read_submission(scratch_.path() / "scan", "scan", Role::kStudent);
+  EXPECT_EQ(before.hash, "cfac2998d08ab70e75e1c11b1fc598e18358359203f6ce8abccd1af7da1f3580");
+  EXPECT_TRUE(before.own_notes.empty());
+  const Submission noted =
+      read_with("title: Ada\nnote: [\"shared memory: 1.5x\", \"\\u202Eturned\", {a: 1}, '']\n");
+  EXPECT_EQ(noted.own_notes.front(), "shared memory: 1.5x");
+  EXPECT_EQ(noted.own_notes.size(), 2u);
+  EXPECT_EQ(noted.own_notes.back().find("\u202E"), std::string::npos) << "no mark of direction";
+  EXPECT_EQ(noted.hash, before.hash);
+  EXPECT_EQ(read_with("note: another\n").hash, before.hash);
+  EXPECT_NE(read_with("flags: [-O2]\n").hash, before.hash);
+  EXPECT_EQ(read_with("note: " + std::string(2000, 'x')).own_notes.front().size(), kLongestNote);
+}
+
 TEST_F(TidiedSourcesTest, AProjectsFolderIsOneSubmissionAndAClassIsMany) {
   put("project/src/scan.cu", kRun);
   put("project/include/tile.cuh", "");

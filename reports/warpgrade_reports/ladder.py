@@ -87,7 +87,7 @@ class KernelUse:
 
 
 @dataclass(frozen=True)
-class Journey:
+class Climb:
     """The steps and every case's path along them."""
 
     steps: tuple[Submission, ...]
@@ -141,7 +141,7 @@ def climbers(run: Run) -> list[Submission]:
     return ladder(run) or [s for name in ("naive", "optimized") for s in run.staff if s.id == name]
 
 
-def journey_of(run: Run, launches: Run | None = None) -> Journey | None:
+def climb_of(run: Run, launches: Run | None = None) -> Climb | None:
     """The run's journey, or None when it has no steps or nothing was measured along them.
 
     A GPU's records say nothing of launches, and its first ones nothing of ideas: `launches`, a run on the emulator,
@@ -154,12 +154,12 @@ def journey_of(run: Run, launches: Run | None = None) -> Journey | None:
             f"grade the ladder with --lab {run.lab} --backend emulator",
         )
     steps = [replace(step, idea=step.idea or _on_emulator(step, launches).idea) for step in ladder(run)]
-    return journey_along(run, steps, [step for step in steps if is_step(step)], launches)
+    return climb_along(run, steps, [step for step in steps if is_step(step)], launches)
 
 
-def journey_along(
+def climb_along(
     run: Run, steps: Sequence[Submission], own: Sequence[Submission], launches: Run | None = None
-) -> Journey | None:
+) -> Climb | None:
     """The journey over these steps; of cases that none of its `own` steps solves it does not tell."""
     value = _instructions if run.on_emulator else _time_us
     found = {spec.id: Path(spec, tuple(value(step.by_case.get(spec.id)) for step in steps)) for spec in _cases(run)}
@@ -167,7 +167,7 @@ def journey_along(
     found = {name: path for name, path in found.items() if any(path.values[i] is not None for i in places)}
     groups = groups_of(run, [path.spec for path in found.values()])
     stretches = tuple(Stretch(group, tuple(found[spec.id] for spec in group.specs)) for group in groups)
-    return Journey(tuple(steps), stretches, run.on_emulator, launches) if steps and stretches else None
+    return Climb(tuple(steps), stretches, run.on_emulator, launches) if steps and stretches else None
 
 
 def kernels_of(step: Submission, launches: Run | None = None) -> list[KernelUse]:
@@ -254,37 +254,37 @@ def before_and_first(path: Path, index: int) -> tuple[float | None, float | None
     return (before / value if value and before else None), path.gains[index]
 
 
-def markdown(journey: Journey) -> str:
+def markdown(climb: Climb) -> str:
     """The journey as Markdown: the steps with their kernels and mean gains, then every case's values and gains."""
-    show = fmt.scaled if journey.counted else fmt.microseconds
-    what = "warp instructions" if journey.counted else "time"
-    first = fmt.markdown(journey.steps[0].title)
+    show = fmt.scaled if climb.counted else fmt.microseconds
+    what = "warp instructions" if climb.counted else "time"
+    first = fmt.markdown(climb.steps[0].title)
     heads = [
         f"{stretch.group.title} over {first} ({fmt.plural(len(stretch.complete), 'case')})".strip()
-        for stretch in journey.stretches
+        for stretch in climb.stretches
     ]
-    launched = journey.launched
-    lines = [_where_launched(journey), ""] if launched else []
+    launched = climb.launched
+    lines = [_where_launched(climb), ""] if launched else []
     shapes = ["block", "grid", "shared memory"] if launched else ["static shared memory"]
     lines.append("| " + " | ".join(["step", "idea", "kernels", *shapes, "registers", *map(fmt.markdown, heads)]) + " |")
     lines.append("|---|---|---|" + "---:|" * (len(shapes) + 1 + len(heads)))
-    gains = [stretch.mean_gains for stretch in journey.stretches]
-    for index, step in enumerate(journey.steps):
+    gains = [stretch.mean_gains for stretch in climb.stretches]
+    for index, step in enumerate(climb.steps):
         cells = [
             fmt.markdown(step.title),
             fmt.markdown(step.idea) or fmt.UNKNOWN,
-            *_kernel_cells(journey.kernels(step), launched=bool(launched)),
+            *_kernel_cells(climb.kernels(step), launched=bool(launched)),
             *(fmt.ratio(gain[index]) for gain in gains),
         ]
         lines.append("| " + " | ".join(cells) + " |")
     lines += [
         "",
         f"| case: {what}, over the step before, over {first} | "
-        + " | ".join(fmt.markdown(step.title) for step in journey.steps)
+        + " | ".join(fmt.markdown(step.title) for step in climb.steps)
         + " |",
-        "|---|" + "---:|" * len(journey.steps),
+        "|---|" + "---:|" * len(climb.steps),
     ]
-    for path in journey.paths:
+    for path in climb.paths:
         cells = []
         for index, value in enumerate(path.values):
             before, start = before_and_first(path, index)
@@ -293,9 +293,9 @@ def markdown(journey: Journey) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _where_launched(journey: Journey) -> str:
-    known = f"Kernels as the emulator launches them in {', '.join(journey.launched)}"
-    another = any(not kernel.block for step in journey.steps for kernel in journey.kernels(step))
+def _where_launched(climb: Climb) -> str:
+    known = f"Kernels as the emulator launches them in {', '.join(climb.launched)}"
+    another = any(not kernel.block for step in climb.steps for kernel in climb.kernels(step))
     return known + ("; a dash where the program that was timed is another one." if another else ".")
 
 
@@ -328,14 +328,14 @@ def add_launches(parser: argparse.ArgumentParser) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """`python -m warpgrade_reports.journey RUN_DIR`: prints the journey as Markdown."""
-    parser = argparse.ArgumentParser(prog="warpgrade_reports.journey", description="Prints what each step gained.")
+    """`python -m warpgrade_reports.ladder RUN_DIR`: prints the journey as Markdown."""
+    parser = argparse.ArgumentParser(prog="warpgrade_reports.ladder", description="Prints what each step gained.")
     parser.add_argument("run", type=pathlib.Path, metavar="RUN_DIR", help="a run with the ladder's steps")
     add_launches(parser)
     options = parser.parse_args(arguments)
     try:
-        journey = journey_of(read_run(options.run), options.launches and read_run(options.launches))
-        if journey is None:
+        climb = climb_of(read_run(options.run), options.launches and read_run(options.launches))
+        if climb is None:
             raise ReportInputError(
                 str(options.run),
                 f'expected submissions called "{_PREFIX}..." with measurements, got none',
@@ -344,7 +344,7 @@ def main(arguments: list[str] | None = None) -> int:
     except ReportInputError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    print(markdown(journey), end="")
+    print(markdown(climb), end="")
     return 0
 
 

@@ -10,7 +10,7 @@ from html import escape
 from warpgrade_reports import format as fmt
 from warpgrade_reports import svg
 from warpgrade_reports.chart import Scale, log_range
-from warpgrade_reports.journey import MOST_KERNELS, Journey, Stretch, before_and_first, fitting
+from warpgrade_reports.ladder import MOST_KERNELS, Climb, Stretch, before_and_first, fitting
 from warpgrade_reports.model import Submission
 
 _LEFT, _RIGHT, _TOP, _BOTTOM, _PANEL_WIDTH, _PANEL_HEIGHT = 62, 14, 24, 92, 470, 330
@@ -19,32 +19,32 @@ _STEP_LETTERS = 20
 Values = Sequence[float | None]
 
 
-def draw_journey(journey: Journey) -> str:
+def draw_climb(climb: Climb) -> str:
     """The section's contents as HTML."""
-    figures = "".join(_figure(journey, stretch) for stretch in journey.charted)
-    return f"{_step_table(journey)}{figures}{_case_table(journey)}"
+    figures = "".join(_figure(climb, stretch) for stretch in climb.charted)
+    return f"{_step_table(climb)}{figures}{_case_table(climb)}"
 
 
-def _step_table(journey: Journey) -> str:
-    first = escape(journey.steps[0].title)
+def _step_table(climb: Climb) -> str:
+    first = escape(climb.steps[0].title)
     heads = "".join(
         f'<th scope="col" class="n">{escape(s.group.title) + ": " if s.group.title else ""}over {first}</th>'
         '<th scope="col" class="n">over the step before</th>'
-        for s in journey.stretches
+        for s in climb.stretches
     )
-    gains = [(stretch.mean_gains, len(stretch.complete)) for stretch in journey.stretches]
+    gains = [(stretch.mean_gains, len(stretch.complete)) for stretch in climb.stretches]
     lines = []
-    for index, step in enumerate(journey.steps):
+    for index, step in enumerate(climb.steps):
         cells = []
         for values, cases in gains:
             value, before = values[index], values[index - 1] if index else None
             cells.append(f'<td class="n"><b>{fmt.ratio(value)}</b> <small>{fmt.plural(cases, "case")}</small></td>')
             cells.append(f'<td class="n">{fmt.ratio(value / before if value and before else None)}</td>')
         idea = f"<small>{escape(step.idea)}</small>" if step.idea else ""
-        cells.insert(0, f'<th scope="row"><bdi>{_breakable(step.title)}</bdi>{idea}</th>{_kernel_cells(journey, step)}')
+        cells.insert(0, f'<th scope="row"><bdi>{_breakable(step.title)}</bdi>{idea}</th>{_kernel_cells(climb, step)}')
         lines.append(f"<tr>{''.join(cells)}</tr>")
-    what = "warp instructions saved" if journey.counted else "speed-up"
-    launched = _launched(journey)
+    what = "warp instructions saved" if climb.counted else "speed-up"
+    launched = _launched(climb)
     shared = "shared memory" if launched else "static shared memory"
     shapes = '<th scope="col" class="n">block</th><th scope="col" class="n">grid</th>' if launched else ""
     return (
@@ -55,17 +55,17 @@ def _step_table(journey: Journey) -> str:
     )
 
 
-def _launched(journey: Journey) -> str:
+def _launched(climb: Climb) -> str:
     """Where blocks and grids are from."""
-    if journey.counted:
+    if climb.counted:
         return "Block, grid and shared memory of the largest launch. "
-    cases = ", ".join(map(escape, journey.launched))
+    cases = ", ".join(map(escape, climb.launched))
     return f"Block, grid and shared memory as the emulator launches the same program in {cases}. " if cases else ""
 
 
-def _kernel_cells(journey: Journey, step: Submission) -> str:
+def _kernel_cells(climb: Climb, step: Submission) -> str:
     """Name, block, grid, shared memory and registers, a line a kernel."""
-    kernels = journey.kernels(step)
+    kernels = climb.kernels(step)
     shown, rest = kernels[:MOST_KERNELS], len(kernels) - MOST_KERNELS
     names = (
         "<br>".join(f'<code title="{escape(kernel.name)}">{escape(fitting(kernel.name))}</code>' for kernel in shown)
@@ -80,7 +80,7 @@ def _kernel_cells(journey: Journey, step: Submission) -> str:
         )
 
     cells = [f"<td>{names}</td>"]
-    if _launched(journey):
+    if _launched(climb):
         cells += [column(kernel.block for kernel in shown), column(kernel.grid for kernel in shown)]
     cells += [column(fmt.kilobytes(kernel.shared_bytes) for kernel in shown)]
     cells += [column(fmt.count(kernel.registers) for kernel in shown)]
@@ -92,28 +92,28 @@ def _breakable(title: str) -> str:
     return escape(title).replace("_", "_<wbr>")
 
 
-def _case_table(journey: Journey) -> str:
-    show = fmt.scaled if journey.counted else fmt.microseconds
-    heads = "".join(f'<th scope="col" class="n">{_breakable(step.title)}</th>' for step in journey.steps)
+def _case_table(climb: Climb) -> str:
+    show = fmt.scaled if climb.counted else fmt.microseconds
+    heads = "".join(f'<th scope="col" class="n">{_breakable(step.title)}</th>' for step in climb.steps)
     lines = []
-    for path in journey.paths:
+    for path in climb.paths:
         cells = []
         for index, value in enumerate(path.values):
             before, first = before_and_first(path, index)
             gains = f"<small>{fmt.ratio(before)} · {fmt.ratio(first)}</small>" if index else ""
             cells.append(f'<td class="n">{show(value)}{gains}</td>')
         lines.append(f'<tr><th scope="row">{escape(path.spec.id)}</th>{"".join(cells)}</tr>')
-    what = "Warp instructions" if journey.counted else "Time"
+    what = "Warp instructions" if climb.counted else "Time"
     return (
         f'<div class="scroll"><table class="plain cases"><caption>{what}, and below it the gain over the step before · '
-        f"over {escape(journey.steps[0].title)}</caption>"
+        f"over {escape(climb.steps[0].title)}</caption>"
         f'<thead><tr><th scope="col">case</th>{heads}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
     )
 
 
-def _figure(journey: Journey, stretch: Stretch) -> str:
-    names = [step.title for step in journey.steps]
-    what, show = ("Warp instructions", fmt.scaled) if journey.counted else ("Time", fmt.microseconds)
+def _figure(climb: Climb, stretch: Stretch) -> str:
+    names = [step.title for step in climb.steps]
+    what, show = ("Warp instructions", fmt.scaled) if climb.counted else ("Time", fmt.microseconds)
     means = stretch.mean_gains if len(stretch.complete) > 1 else None
     left = "".join(_panel(0, f"{what} a step", names, [path.values for path in stretch.paths], None, show))
     right = "".join(

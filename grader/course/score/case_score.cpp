@@ -1,0 +1,166 @@
+#include "course/score/case_score.h"
+
+#include <cmath>
+
+#include "course/score/case_words.h"
+#include "course/score/score.h"
+
+namespace warpgrade {
+
+using nlohmann::json;
+
+namespace {
+
+void score_writers(const Policy& policy, const json& record, CaseScore& result) {
+  const auto written = record.find("outputs_by");
+  if (written == record.end() || result.verdict != verdicts::kAccepted) return;
+  if (written->at("last_writer") == "host") result.line["cpu_only"] = true;
+  if (written->at("kernels") == 0) result.line["no_kernel"] = true;
+  std::string note = writers_note(record);
+  if (note.empty()) return;
+  result.earns_nothing = policy.kernel_required;
+  if (policy.kernel_required)
+    note += ". This case earns no points: let a kernel compute and write the outputs";
+  result.line["note"] = note;
+}
+
+// How much of a case's speed points a ratio earns.
+double share_of(const Policy& policy, double ratio, double threshold) {
+  if (ratio >= threshold || threshold <= 0) return 1;
+  const double from = policy.partial_from * threshold;
+  if (ratio <= from || from >= threshold) return 0;
+  return (ratio - from) / (threshold - from);
+}
+
+// What reaching a threshold, or how much of it, is worth.
+struct Reached {
+  // With the benefit of the doubt noise that reaches the threshold earns all; without it, its low end counts.
+  Reached(const Policy& policy, double median, double least, double most, double threshold) {
+    const bool noise = least < threshold && most >= threshold;
+    passes = noise ? policy.within_noise_passes : median >= threshold;
+    status = noise ? "within_noise" : passes ? "pass" : "fail";
+    share = passes ? 1 : share_of(policy, noise ? least : median, threshold);
+  }
+  bool passes = false;
+  const char* status = "";
+  double share = 0;
+};
+
+void score_speed(const Policy& policy, const json& record, double threshold, CaseScore& result) {
+  const auto ratios = record.find(policy.ratios_key());
+  const auto ratio = ratios == record.end() ? json::const_iterator() : ratios->find(policy.baseline);
+  if (ratios == record.end() || ratio == ratios->end()) {
+    result.line["threshold_status"] = "not_measured";
+    return;
+  }
+  if (const auto node = record.find("node"); node != record.end()) result.line["node"] = *node;
+  const double median = ratio->at("median"), low = ratio->at("low"), high = ratio->at("high");
+  result.line["ratio"] = {{"median", median}, {"low", low}, {"high", high}};
+  const HonestSpan span(*ratio);
+  const Reached reached(policy, median, span.least, span.most, threshold);
+  result.line["threshold_status"] = reached.status;
+  result.over_threshold = reached.passes;
+  result.speed_share = reached.share;
+}
+
+// Noise moves the share as it moves the speed-up.
+void score_limit(const Policy& policy, const json& record, const json& limit, double threshold,
+                 CaseScore& result) {
+  double least = limit.at("low"), most = limit.at("high");
+  const double share = limit.at("share");
+  const auto ratios = record.find(policy.ratios_key());
+  if (ratios != record.end() && ratios->contains(policy.baseline)) {
+    const json& ratio = ratios->at(policy.baseline);
+    const HonestSpan span(ratio);
+    const double median = ratio.at("median");
+    if (median > 0) least = share * span.least / median, most = share * span.most / median;
+  }
+  const Reached reached(policy, share, least, most, threshold);
+  result.line["limit_status"] = reached.status;
+  result.limit_share = reached.share;
+}
+void score_case_limit(const Policy& policy, const json& run, const json& spec, const json* record,
+                      KnownRates& rates, CaseScore& result) {
+  const auto threshold = policy.limit_thresholds_for(device_of(run, record)).of(spec);
+  result.has_limit = threshold.has_value() && policy.limit_points > 0;
+  if (result.has_limit) {
+    result.line["limit_threshold"] = *threshold;
+    result.line["limit_status"] = "not_measured";
+  }
+  if (record == nullptr || result.verdict != verdicts::kAccepted) return;
+  const auto limit = limit_of_record(*record, rates.of(*record));
+  if (!limit) return;
+  result.line["limit"] = *limit;
+  if (result.has_limit) score_limit(policy, *record, *limit, *threshold, result);
+}
+}  // namespace
+
+HonestSpan::HonestSpan(const json& ratio) : least(ratio.at("low")), most(ratio.at("high")) {
+  const auto noise = ratio.find("noise");
+  if (noise == ratio.end()) return;
+  const double median = ratio.at("median"), half = noise->get<double>();
+  least = median * std::exp(-half);
+  most = median * std::exp(half);
+}
+
+std::string device_of(const json& run, const json* record) {
+  const auto name_in = [](const json& object) {
+    const auto device = object.find("device");
+    return device == object.end() || !device->is_object() ? std::string() : device->value("name", "");
+  };
+  std::string name = record == nullptr ? "" : name_in(*record);
+  return name.empty() ? name_in(run) : name;
+}
+bool is_of_maximum(const Policy& policy, const json& spec) {
+  return !is_among(policy.dropped, spec) && !value_of(policy.bonus, spec);
+}
+CaseScore score_case(const Policy& policy, const json& run, const json& spec, const json* record,
+                     KnownRates& rates) {
+  CaseScore result;
+  result.id = spec.at("id");
+  result.weight = value_of(policy.weights, spec).value_or(1);
+  result.bonus = value_of(policy.bonus, spec);
+  result.line = {{"id", spec.at("id")},
+                 {"dataset", spec.at("dataset")},
+                 {"k", spec.at("k")},
+                 {"kind", spec.at("kind")},
+                 {"baseline", policy.baseline}};
+  if (record != nullptr) result.verdict = record->at("outcome").at("verdict");
+  result.line["verdict"] = result.verdict;
+  if (is_among(policy.dropped, spec)) {
+    result.dropped = true;
+    result.line["dropped"] = true;
+    result.line["note"] = "dropped by the staff: it counts neither for nor against you";
+    return result;
+  }
+  if (result.bonus) result.line["bonus"] = true;
+  if (record != nullptr && is_left_out(record->at("outcome"))) {
+    result.left_out = true;
+    result.line["left_out"] = true;
+    result.line["note"] = record->at("outcome").value("message", "left out");
+    return result;
+  }
+  if (record != nullptr) score_writers(policy, *record, result);
+  if (spec.at("kind") != "speed") return result;
+  score_case_limit(policy, run, spec, record, rates, result);
+  const auto threshold = policy.thresholds_for(device_of(run, record)).of(spec);
+  if (!threshold) return result;
+  result.has_threshold = true;
+  result.line["threshold"] = *threshold;
+  if (record != nullptr && result.verdict == verdicts::kAccepted) {
+    score_speed(policy, *record, *threshold, result);
+  } else {
+    result.line["threshold_status"] = "not_measured";
+  }
+  return result;
+}
+std::string writers_note(const json& record) {
+  const auto written = record.find("outputs_by");
+  if (written == record.end() || record.at("outcome").at("verdict") != verdicts::kAccepted) return "";
+  if (written->at("last_writer") == "host")
+    return "CPU only: the host copied the results into the outputs, after the last kernel that wrote them";
+  // An answer that is one value all over, as of an empty input, needs no kernel: a fill writes it.
+  const bool filled = written->value("filled_bytes", 0.0) >= written->at("bytes").get<double>();
+  return written->at("kernels") == 0 && !filled ? "no kernel was launched" : "";
+}
+}  // namespace warpgrade

@@ -1,0 +1,317 @@
+#include "course/score/journey.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/json.h"
+#include "course/ingest/times.h"
+#include "course/record/practice.h"
+#include "judge/compile/submission.h"
+#include "judge/judging/figures.h"
+#include "judge/judging/verdict.h"
+
+namespace warpgrade {
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+constexpr const char* kCountsFile = "journey.json";
+constexpr const char* kCountsSchema = "warpgrade.journey.v1";
+
+// ---- what was handed in, and what became of it
+
+struct HandIn {
+  std::int64_t time = 0;
+  std::string program;  // Submission::hash
+  Version version;
+};
+
+JudgedVersion::Case case_of(const json& record) {
+  JudgedVersion::Case found;
+  found.accepted = record.at("outcome").at("verdict") == verdicts::kAccepted;
+  const json timing = record.value("timing", json::object()),
+             counters = record.value("counters", json::object());
+  found.median_us = figure(timing, "median_us");
+  found.low_us = figure(timing, "low_us");
+  found.high_us = figure(timing, "high_us");
+  found.warp_instructions = figure(counters, "warp_instructions");
+  return found;
+}
+
+JudgedVersion judged_in(const fs::path& run, const json& described, const json& attempt,
+                        const RecordsOf& records_of) {
+  JudgedVersion judged;
+  judged.run = run;
+  judged.submission = attempt.value("submission", attempt.value("former_submission", ""));
+  judged.backend = word(described, "backend");
+  judged.device = word(described.value("device", json::object()), "name");
+  if (judged.submission.empty()) return judged;
+  for (const json& record : records_of(judged.submission))
+    judged.cases[record.at("case").at("id")] = case_of(record);
+  return judged;
+}
+
+std::vector<std::string> people_of_attempt(const json& attempt) {
+  auto people = attempt.value("members", std::vector<std::string>());
+  const std::string student = attempt.at("student");
+  if (std::ranges::find(people, student) == people.end()) people.push_back(student);
+  return people;
+}
+
+// An attempt without a program (a report alone, a file that cannot be read) is no version.
+std::optional<HandIn> hand_in_of(const fs::path& run, const json& described, const json& attempt,
+                                 const RecordsOf& records_of) {
+  HandIn found;
+  Version& version = found.version;
+  version.snapshot = run / attempt.at("snapshot").get<std::string>();
+  if (!fs::is_directory(version.snapshot))
+    throw UsageError("{}: this hand-in is gone, and the way there is counted from it; put it back",
+                     version.snapshot.string());
+  const Submission submission = read_submission(version.snapshot, described.at("lab"), Role::kStudent);
+  if (submission.problem) return std::nullopt;
+  found.program = submission.hash;
+  version.notes = submission.own_notes;
+  version.attempt = attempt.value("attempt", 0);
+  version.at = attempt.value("submitted_at", "");
+  found.time = parse_time(version.at).value_or(0);
+  JudgedVersion judged = judged_in(run, described, attempt, records_of);
+  if (!judged.cases.empty()) version.judged.push_back(std::move(judged));
+  return found;
+}
+
+using HandIns = std::map<std::string, std::vector<HandIn>>;  // by student
+
+void add_run(const fs::path& run, const std::string& lab, HandIns& hand_ins) {
+  static const Fields kFields{
+      "submission/id", "case/id",        "outcome/verdict",           "timing/median_us",
+      "timing/low_us", "timing/high_us", "counters/warp_instructions"};
+  const RunFolder folder(run);
+  if (!folder.has_class()) return;
+  const json described = folder.read_run();
+  if (described.at("lab") != lab) return;
+  const RecordsOf records_of = folder.records_of(described, kFields);
+  const json taken = folder.read_class();
+  for (const json& attempt : taken.at("attempts")) {
+    if (!attempt.contains("snapshot")) continue;
+    const auto found = hand_in_of(folder.root(), described, attempt, records_of);
+    if (!found) continue;
+    for (const std::string& student : people_of_attempt(attempt)) hand_ins[student].push_back(*found);
+  }
+}
+
+// ---- versions and gains
+
+// Half of the interval of the ratio's logarithm: both times vary, and one does not know of the other.
+double half_width(const JudgedVersion::Case& before, const JudgedVersion::Case& after) {
+  const auto half = [](const JudgedVersion::Case& c) {
+    return c.low_us > 0 && c.high_us > 0 ? std::log(c.high_us / c.low_us) / 2 : 0.0;
+  };
+  return std::hypot(half(before), half(after));
+}
+
+struct LogRatio {
+  double middle = 0, half = 0;
+};
+
+Gain mean_gain(const std::vector<LogRatio>& ratios, const char* of) {
+  double sum = 0, squares = 0;
+  Gain gain;
+  for (const LogRatio& ratio : ratios) {
+    sum += ratio.middle;
+    squares += ratio.half * ratio.half;
+    gain.slower += ratio.middle < -ratio.half ? 1 : 0;
+  }
+  const double count = static_cast<double>(ratios.size()), half = std::sqrt(squares) / count;
+  gain.factor = std::exp(sum / count);
+  gain.low = std::exp(sum / count - half);
+  gain.high = std::exp(sum / count + half);
+  gain.cases = static_cast<int>(ratios.size());
+  gain.of = of;
+  return gain;
+}
+
+// On GPUs of one model, or on the emulator: never across the two.
+std::optional<Gain> gain_between(const JudgedVersion& before, const JudgedVersion& after) {
+  if (before.backend != after.backend || before.device != after.device) return std::nullopt;
+  std::vector<LogRatio> timed, counted;
+  for (const auto& [id, now] : after.cases) {
+    const auto old = before.cases.find(id);
+    if (old == before.cases.end() || !old->second.accepted || !now.accepted) continue;
+    const JudgedVersion::Case& then = old->second;
+    if (then.median_us > 0 && now.median_us > 0)
+      timed.push_back({std::log(then.median_us / now.median_us), half_width(then, now)});
+    if (then.warp_instructions > 0 && now.warp_instructions > 0)
+      counted.push_back({std::log(then.warp_instructions / now.warp_instructions), 0});
+  }
+  if (!timed.empty()) return mean_gain(timed, "time");
+  if (!counted.empty()) return mean_gain(counted, "instructions");
+  return std::nullopt;
+}
+
+// Of the runs that judged both, those that have most cases to compare.
+std::optional<Gain> gain_of(const Version& before, const Version& after) {
+  std::optional<Gain> best;
+  for (const JudgedVersion& old : before.judged)
+    for (const JudgedVersion& fresh : after.judged)
+      if (const auto gain = gain_between(old, fresh); gain && (!best || gain->cases > best->cases))
+        best = gain;
+  return best;
+}
+
+void add_notes(const std::vector<std::string>& notes, Version& version) {
+  for (const std::string& note : notes)
+    if (std::ranges::find(version.notes, note) == version.notes.end()) version.notes.push_back(note);
+}
+
+Journey journey_of(std::vector<HandIn> hand_ins) {
+  std::ranges::stable_sort(hand_ins, {},
+                           [](const HandIn& h) { return std::pair(h.time, h.version.attempt); });
+  Journey journey;
+  std::map<std::string, std::size_t> known;  // by program
+  for (HandIn& hand_in : hand_ins) {
+    const auto [place, is_new] = known.try_emplace(hand_in.program, journey.versions.size());
+    if (is_new) {
+      journey.versions.push_back(std::move(hand_in.version));
+      continue;
+    }
+    Version& version = journey.versions[place->second];
+    add_notes(hand_in.version.notes, version);
+    std::ranges::move(hand_in.version.judged, std::back_inserter(version.judged));
+  }
+  for (std::size_t i = 1; i < journey.versions.size(); ++i)
+    journey.versions[i].gain = gain_of(journey.versions[i - 1], journey.versions[i]);
+  return journey;
+}
+
+// ---- counts
+
+json counted_json(const CountedJourney& counted) {
+  return {{"versions", counted.counts.versions},
+          {"notes", counted.counts.notes},
+          {"gains", counted.counts.gains},
+          {"arrived_whole", counted.arrived_whole}};
+}
+
+CountedJourney larger(const CountedJourney& one, const CountedJourney& other) {
+  const JourneyCounts &a = one.counts, &b = other.counts;
+  const JourneyCounts both{std::max(a.versions, b.versions), std::max(a.notes, b.notes),
+                           std::max(a.gains, b.gains)};
+  return {both, both.versions == 1 && (one.arrived_whole || other.arrived_whole)};
+}
+
+CountsByStudent kept_counts(const RunFolder& run) {
+  const fs::path file = run.root() / kCountsFile;
+  CountsByStudent counts;
+  if (!fs::exists(file)) return counts;
+  const json kept = json::parse(read_text(file), nullptr, false);
+  if (!kept.is_object() || kept.value("schema", "") != kCountsSchema || !kept.contains("students"))
+    throw UsageError("{}: expected what `warpgrade journey RUN... --keep-in RUN` writes; write it anew",
+                     file.string());
+  for (const auto& [student, line] : kept.at("students").items())
+    counts[student] = {{line.value("versions", 0), line.value("notes", 0), line.value("gains", 0)},
+                       line.value("arrived_whole", false)};
+  return counts;
+}
+
+json gain_json(const Gain& gain) {
+  return {{"factor", gain.factor}, {"low", gain.low}, {"high", gain.high},           {"cases", gain.cases},
+          {"slower", gain.slower}, {"of", gain.of},   {"certain", gain.is_certain()}};
+}
+
+json version_json(const Version& version) {
+  json line{{"snapshot", version.snapshot.string()},
+            {"attempt", version.attempt},
+            {"at", version.at},
+            {"notes", version.notes}};
+  if (const JudgedVersion* judged = version.fullest()) {
+    line["run"] = judged->run.string();
+    line["submission"] = judged->submission;
+  }
+  if (version.gain) line["gain"] = gain_json(*version.gain);
+  return line;
+}
+
+}  // namespace
+
+bool JudgedVersion::all_right() const {
+  return !cases.empty() &&
+         std::ranges::all_of(cases, [](const auto& entry) { return entry.second.accepted; });
+}
+
+const JudgedVersion* Version::fullest() const {
+  const auto found =
+      std::ranges::max_element(judged, {}, [](const JudgedVersion& j) { return j.cases.size(); });
+  return found == judged.end() ? nullptr : &*found;
+}
+
+CountedJourney Journey::counted() const {
+  CountedJourney counted;
+  counted.counts.versions = static_cast<int>(versions.size());
+  for (const Version& version : versions) {
+    counted.counts.notes += version.notes.empty() ? 0 : 1;
+    counted.counts.gains += version.gain && version.gain->is_certain() && version.gain->factor > 1 ? 1 : 0;
+  }
+  const JudgedVersion* judged = versions.empty() ? nullptr : versions[0].fullest();
+  counted.arrived_whole = versions.size() == 1 && judged != nullptr && judged->all_right();
+  return counted;
+}
+
+Journeys journeys_of(const std::vector<fs::path>& runs, const std::string& lab) {
+  HandIns hand_ins;
+  for (const fs::path& run : runs) add_run(run, lab, hand_ins);
+  Journeys journeys;
+  for (auto& [student, own] : hand_ins) journeys[student] = journey_of(std::move(own));
+  return journeys;
+}
+
+json journeys_json(const Journeys& journeys, const std::string& lab) {
+  json students = json::array();
+  for (const auto& [student, journey] : journeys) {
+    json line{{"student", student}, {"counts", counted_json(journey.counted())}, {"versions", json::array()}};
+    for (const Version& version : journey.versions) line["versions"].push_back(version_json(version));
+    students.push_back(std::move(line));
+  }
+  return {{"schema", "warpgrade.journeys.v1"}, {"lab", lab}, {"students", std::move(students)}};
+}
+
+void keep_counts(const fs::path& run, const Journeys& journeys, const std::vector<fs::path>& counted) {
+  json kept{{"schema", kCountsSchema}, {"runs", json::array()}, {"students", json::object()}};
+  for (const fs::path& each : counted) kept["runs"].push_back(each.string());
+  for (const auto& [student, journey] : journeys) kept["students"][student] = counted_json(journey.counted());
+  write_text(run / kCountsFile, json_text(kept, 1) + "\n");
+}
+
+std::optional<CountsByStudent> journey_counts(const RunFolder& run, const Policy& policy) {
+  if (policy.journey_points <= 0 || !run.has_class() || fs::exists(run.root() / kPracticeFile))
+    return std::nullopt;
+  CountsByStudent counts = kept_counts(run);
+  for (const auto& [student, journey] : journeys_of({run.root()}, policy.lab))
+    counts[student] = larger(counts[student], journey.counted());
+  return counts;
+}
+
+CountedJourney counted_of(const CountsByStudent& counts, const std::vector<std::string>& people) {
+  CountedJourney all;
+  for (const std::string& student : people)
+    if (const auto found = counts.find(student); found != counts.end()) all = larger(all, found->second);
+  return all;
+}
+
+double journey_share(const JourneyCounts& asked, const JourneyCounts& reached) {
+  double earned = 0;
+  int parts = 0;
+  for (const auto count : {&JourneyCounts::versions, &JourneyCounts::notes, &JourneyCounts::gains}) {
+    if (asked.*count == 0) continue;
+    ++parts;
+    earned += std::min(1.0, static_cast<double>(reached.*count) / (asked.*count));
+  }
+  return parts == 0 ? 0 : earned / parts;
+}
+
+}  // namespace warpgrade
