@@ -335,8 +335,7 @@ void RemoteLabRun::take_page(desk::Connection& connection, const json& line) {
   fs::remove_all(folder, none);
   fs::rename(fresh / "page" / "feedback", folder, none);
   fs::remove_all(fresh, none);
-  for (const char* first : {"hardware.md", "index.html"})
-    if (fs::exists(folder / first)) page_ = (folder / first).string();
+  if (fs::exists(folder / "index.html")) page_ = (folder / "index.html").string();
 }
 
 // After Ctrl-C: the run leaves the queue; one that is being judged ends after its present case. The desk may

@@ -58,6 +58,10 @@ json refused(const Refusal& refusal) {
           {"next_step", refusal.next_step}};
 }
 
+bool is_profile(std::string_view kind) {
+  return kind == kProfile;
+}
+
 class Door {
  public:
   explicit Door(const DoorOptions& options)
@@ -191,13 +195,13 @@ class Door {
   // ---- a new run
 
   // The cases that a run of this kind has: those that are open, or the one that a profile counts.
-  std::vector<std::string> cases_of(const std::string& kind, const std::string& lab, const Policy& policy,
+  std::vector<std::string> cases_of(const char* kind, const std::string& lab, const Policy& policy,
                                     const std::string& pattern) const {
-    if (kind == kProfile) return public_cases(lab, policy, pattern);
+    if (is_profile(kind)) return public_cases(lab, policy, pattern);
     return open_cases(lab, policy, queue_.setting("backend"), pattern);
   }
 
-  int take_in(const json& ask, const std::string& kind) {
+  int take_in(const json& ask, const char* kind) {
     const std::string lab = text_of(ask, "lab"), key = text_of(ask, "key"), pattern = text_of(ask, "case");
     if (key.size() < 16 || key.size() > 64 || key.find_first_not_of("0123456789abcdef") != std::string::npos)
       return refuse({"protocol", "the run has no key", "use `warpgrade test LAB --remote HOST`", ""}, {});
@@ -208,7 +212,7 @@ class Door {
            "hand in sources alone", ""},
           {});
     if (const auto known = queue_.find_key(student_, key)) return follow_known(*known);
-    if (kind == kProfile && !config_.counters)
+    if (is_profile(kind) && !config_.counters)
       return refuse({"no_counters", "this desk does not count on its GPU",
                      "the emulator counts: warpgrade profile FOLDER --lab LAB --case CASE", ""},
                     {});
@@ -220,7 +224,7 @@ class Door {
     const Policy policy =
         config_.policy(lab);  // what is wrong with it is logged, and not the student's to read
     const std::vector<std::string> cases = cases_of(kind, lab, policy, pattern);
-    if (cases.empty() && kind == kProfile)
+    if (cases.empty() && is_profile(kind))
       return refuse(
           {"no_such_case", fmt::format("lab {} has no public case '{}' here", lab, plain_line(pattern, 60)),
            fmt::format("name one: warpgrade labs {}", lab), ""},
@@ -240,8 +244,8 @@ class Door {
     return enter(lab, key, cases, limits_of(policy, kind), bytes);
   }
 
-  Limits limits_of(const Policy& policy, const std::string& kind) const {
-    if (kind == kProfile) {
+  Limits limits_of(const Policy& policy, const char* kind) const {
+    if (is_profile(kind)) {
       const int most = config_.counters ? config_.counters->runs_per_day : 0;
       return {most, most, 1, config_.student_bytes, config_.desk_bytes, kind};
     }

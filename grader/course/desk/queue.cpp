@@ -55,8 +55,8 @@ std::optional<Refusal> Queue::Impl::refusal(const std::string& student, Limits l
     if (limits.kind == kRun && !about.isColumnNull(1)) limits.runs_per_hour = about.getColumn(1).getInt();
     if (limits.kind == kRun && !about.isColumnNull(2)) limits.runs_per_day = about.getColumn(2).getInt();
   }
-  const auto open =
-      many("student = ? AND kind = ? AND state IN ('queued', 'running') ORDER BY id", student, limits.kind);
+  const auto open = many("student = ? AND kind = ? AND state IN ('queued', 'running') ORDER BY id", student,
+                         std::string(limits.kind));
   if (static_cast<int>(open.size()) >= limits.waiting)
     return Refusal{"one_at_a_time",
                    fmt::format("your run {} {}", open.front().id,
@@ -67,7 +67,7 @@ std::optional<Refusal> Queue::Impl::refusal(const std::string& student, Limits l
         "SELECT count(*), min(arrived) FROM (SELECT arrived FROM requests WHERE student = ? AND kind = ? AND "
         "arrived > ? "
         "AND state <> 'failed' ORDER BY arrived DESC LIMIT ?)",
-        student, limits.kind, now - window, limit);
+        student, std::string(limits.kind), now - window, limit);
     count.executeStep();
     if (count.getColumn(0).getInt() < limit) return std::nullopt;
     const double again = limit == 0 ? window : count.getColumn(1).getDouble() + window - now;
@@ -143,7 +143,7 @@ std::variant<Entered, Refusal> Queue::enter(const NewRequest& request, const Lim
             "INSERT INTO requests (student, key, lab, cases, hash, bytes, state, arrived, kept, kind) VALUES "
             "(?1, ?2, ?3, ?4, ?5, ?6, 'queued', ?7, ?6, ?8)",
             request.student, request.key, request.lab, json(request.cases).dump(), request.hash,
-            static_cast<std::int64_t>(request.bytes), now, limits.kind)
+            static_cast<std::int64_t>(request.bytes), now, std::string(limits.kind))
         .exec();
     const std::int64_t id = impl_->database.getLastInsertRowid();
     fs::remove_all(folder_of(id));

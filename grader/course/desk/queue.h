@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -45,7 +46,7 @@ struct Limits {
   int runs_per_hour = 0, runs_per_day = 0, waiting = 1;
   // Of files in the folders of runs, from desk.yaml.
   std::int64_t student_bytes = std::int64_t{64} << 20, desk_bytes = std::int64_t{8} << 30;
-  std::string kind = kRun;  // each kind has its own numbers
+  std::string_view kind = kRun;  // each kind has its own numbers
 };
 
 struct NewRequest {

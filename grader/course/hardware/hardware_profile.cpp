@@ -122,6 +122,13 @@ void take_report(HardwareProfile& profile, const CountingBox& box, SandboxMode m
   profile.report = std::move(bytes);
 }
 
+std::string in_html(const std::string& text) {
+  std::string out;
+  for (const char c : text)
+    out += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
+  return out;
+}
+
 std::string heading(const json& summary) {
   return fmt::format("{} on {}: {} on {}, ncu's counters of at most {} launches\n", word(summary, "lab"),
                      word(summary, "case"), word(summary, "verdict"), word(summary, "device"), kMostLaunches);
@@ -143,6 +150,10 @@ void write_profile(const HardwareProfile& profile, const fs::path& folder) {
   make_directories(folder);
   write_text(folder / "hardware.json", json_text(profile.summary, 1) + "\n");
   write_text(folder / "hardware.md", fmt::format("# Counters of a GPU\n```\n{}```\n", profile.text));
+  write_text(folder / "index.html",
+             fmt::format("<!DOCTYPE html>\n<meta charset=\"utf-8\">\n<title>Counters of a GPU</title>\n"
+                         "<pre>{}</pre>\n",
+                         in_html(profile.text)));
   if (!profile.report.empty()) write_text(folder / "profile.ncu-rep", profile.report);
 }
 

@@ -31,7 +31,7 @@ struct HardwareProfile {
 // Why this machine cannot count, with what to do about it, in a sentence; "": it can.
 std::string refusal();
 
-// Into a folder: hardware.json, hardware.md, and profile.ncu-rep where there is one.
+// Into a folder: hardware.json, the same as hardware.md and index.html, and profile.ncu-rep where there is one.
 void write_profile(const HardwareProfile& profile, const std::filesystem::path& folder);
 
 // Throws UsageError with what is wrong with submission or case (the emulator found a mistake, the program failed under
