@@ -35,7 +35,8 @@ int profile_on_hardware(const ElsewhereOptions& options) {
 
 namespace {
 
-// A desk that does not count says so in one of these ways; one of earlier versions does not know the question.
+// A desk that does not count says so in one of these ways; one of earlier versions does not know
+// the question.
 bool gives_no_counters(const desk::Refused& refused) {
   return refused.reason == "no_counters" || refused.reason == "counters_ended" ||
          refused.reason == "protocol";

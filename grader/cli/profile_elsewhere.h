@@ -17,7 +17,8 @@ struct ElsewhereOptions {
 // The exit code. Throws UsageError where this machine cannot count.
 int profile_on_hardware(const ElsewhereOptions& options);
 
-// The same, asked of a desk. Nothing: it gives no counters, which was told; the emulator's profile does instead.
+// The same, asked of a desk. Nothing: it gives no counters, which was told; the emulator's profile
+// does instead.
 std::optional<int> profile_remotely(const ElsewhereOptions& options);
 
 }  // namespace warpgrade

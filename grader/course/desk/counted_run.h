@@ -1,5 +1,6 @@
-// One run with the hardware's counters: the student's program on the GPU under ncu, on a public case with inputs of its own.
-// Nothing of it is a record, a verdict or points: the summary and ncu's report go to the student, and that is all.
+// One run with the hardware's counters: the student's program on the GPU under ncu, on a public case with
+// inputs of its own. Nothing of it is a record, a verdict or points: the summary and ncu's report go to the
+// student, and that is all.
 #pragma once
 
 #include <string>
@@ -14,8 +15,9 @@ class CountedRun {
  public:
   CountedRun(Queue& queue, const Config& config, const Request& request, std::string gpu);
 
-  // What is wrong with the student's program or with this machine is in the ending. Where the GPU does not answer any
-  // more, the queue's class of such runs has ended then. Throws what keeps this worker from going on.
+  // What is wrong with the student's program or with this machine is in the ending. Where the GPU does not
+  // answer any more, the queue's class of such runs has ended then. Throws what keeps this worker from
+  // going on.
   Ending execute();
 
  private:

@@ -5,7 +5,8 @@
 
 namespace warpgrade::desk {
 
-// Packs `pages`/feedback into the run's `page.tar.gz`, which the student's connection sends. Throws JudgeFault.
+// Packs `pages`/feedback into the run's `page.tar.gz`, which the student's connection sends.
+// Throws JudgeFault.
 void pack_feedback(const std::filesystem::path& pages, const std::filesystem::path& run_folder);
 
 }  // namespace warpgrade::desk

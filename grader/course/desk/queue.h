@@ -21,8 +21,8 @@ namespace warpgrade::desk {
 
 double now_s();
 
-// A run is judged. A profile counts on the hardware, apart from runs: a class of the queue with a quota of its own, which
-// can end by itself.
+// A run is judged. A profile counts on the hardware, apart from runs: a class of the queue with a quota of
+// its own, which can end by itself.
 inline constexpr const char *kRun = "run", *kProfile = "profile";
 // A setting of the queue: why the class of profiles has ended; "": it has not.
 inline constexpr const char* kCountersEnded = "counters_ended";
@@ -145,7 +145,8 @@ class Queue {
   std::vector<Request> all_judged(const std::string& lab, const std::vector<std::string>& cases,
                                   double before) const;
 
-  // No profile is begun any more, and those that wait end: their students lose no turn of the quota. Runs go on.
+  // No profile is begun any more, and those that wait end: their students lose no turn of the quota. Runs
+  // go on.
   void end_counters(const std::string& why, double now);
 
   // ---- administration

@@ -11,9 +11,9 @@ inline constexpr const char* kFromVersion[] = {
     "ALTER TABLE requests ADD COLUMN kept INTEGER NOT NULL DEFAULT -1",
     "ALTER TABLE requests ADD COLUMN kind TEXT NOT NULL DEFAULT 'run'"};
 
-// `kind`: run, or profile, which counts on the hardware and judges nothing. A run's key is its student's: the same one sent again is the same run. `kept` is how many bytes its folder
-// has; -1: to be measured. `served` is the number of the turn
-// at which a student was last served, by which turns are fair.
+// `kind`: run, or profile, which counts on the hardware and judges nothing. A run's key is its student's: the
+// same one sent again is the same run. `kept` is how many bytes its folder has; -1: to be measured. `served`
+// is the number of the turn at which a student was last served, by which turns are fair.
 inline constexpr const char* kQueueSchema = R"sql(
 CREATE TABLE requests (
   id INTEGER PRIMARY KEY AUTOINCREMENT, student TEXT NOT NULL, key TEXT NOT NULL, lab TEXT NOT NULL,

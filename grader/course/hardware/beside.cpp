@@ -27,7 +27,8 @@ struct Figure {
   double factor = 1;        // of ncu's unit
 };
 
-// The names are those of `warpgrade profile` (course/profile/text.cpp); without `ours` the emulator has no such counter.
+// The names are those of `warpgrade profile` (course/profile/text.cpp); without `ours` the emulator has
+// no such counter.
 const std::vector<Figure>& figures() {
   static const std::vector<Figure> all = [] {
     const std::string l1 = "l1tex__", lsu = "_pipe_lsu_mem_global_op_";

@@ -120,12 +120,13 @@ bool CountingBox::collect() {
   arguments.push_back(inside("case/program"));
   const ProcessResult result = run(std::move(arguments), true, place_.limit);
   if (result.timed_out) return false;
-  if (!fs::exists(place_.scratch / "out" / kReport))
+  if (!result.ok() || !fs::exists(place_.scratch / "out" / kReport))
     throw UsageError("nothing was counted: {}", words_of(result));
   return true;
 }
 
-// The report was written beside a submission, which may have put another in its place: ncu reads it in a box as well.
+// The report was written beside a submission, which may have put another in its place: ncu reads it in a
+// box as well.
 std::string CountingBox::imported(const std::string& page) const {
   const ProcessResult result =
       run({"--import", inside(fs::path("out") / kReport), "--page", page, "--csv", "--print-units", "base"},

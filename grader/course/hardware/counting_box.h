@@ -1,5 +1,6 @@
-// The box in which ncu runs a submission's program: it shows the program, the case's inputs, the student's source, ncu and
-// the CUDA runtime, and a folder for the report. No network but its own loopback, no file of the judge, another host's name.
+// The box in which ncu runs a submission's program: it shows the program, the case's inputs, the student's
+// source, ncu and the CUDA runtime, and a folder for the report. No network but its own loopback, no file of
+// the judge, another host's name.
 #pragma once
 
 #include <chrono>
@@ -27,8 +28,8 @@ class CountingBox {
  public:
   CountingBox(CountingPlace place, const Submission& submission);
 
-  // Runs the program under ncu; false: it did not end in time, and nothing of it runs any more. Throws UsageError with
-  // ncu's or the program's words where there is no report.
+  // Runs the program under ncu; false: it did not end in time, and nothing of it runs any more. Throws
+  // UsageError with ncu's or the program's words where there is no report.
   bool collect();
   // Of the report: its launches, what its page of the session says, its bytes.
   std::vector<LaunchRow> launches() const;

@@ -75,7 +75,8 @@ json judge(const HardwareOptions& options, const fs::path& run, const fs::path& 
   return records.front();
 }
 
-// A program that is wrong there is not run on the GPU: it may write anywhere. One that had too little time is.
+// A program that is wrong there is not run on the GPU: it may write anywhere. One that had too little
+// time is.
 void require_right(const json& record) {
   const json& outcome = record.at("outcome");
   const std::string verdict = word(outcome, "verdict");
@@ -112,13 +113,14 @@ void take_report(HardwareProfile& profile, const CountingBox& box, SandboxMode m
         bytes.size() >> 20, kMostReportBytes >> 20);
     return;
   }
-  // What ncu makes of it too: a part of the file may be packed.
   const HostFacts facts = host_facts();
-  for (const std::string& told : {what_it_tells(bytes, facts), what_it_tells(box.session(), facts)})
-    if (!told.empty()) {
-      profile.no_report = fmt::format("ncu's report is not given out: it holds {}", told);
-      return;
-    }
+  std::string told = what_it_tells(bytes, facts);
+  // What ncu makes of it too: a part of the file may be packed.
+  if (told.empty()) told = what_it_tells(box.session(), facts);
+  if (!told.empty()) {
+    profile.no_report = fmt::format("ncu's report is not given out: it holds {}", told);
+    return;
+  }
   profile.report = std::move(bytes);
 }
 

@@ -1,5 +1,5 @@
-// A submission's counters on a GPU: the emulator judges the case and keeps its inputs, then the same program runs natively
-// under ncu in a box, with these inputs alone. Nothing of it is a verdict, a record or points.
+// A submission's counters on a GPU: the emulator judges the case and keeps its inputs, then the same program
+// runs natively under ncu in a box, with these inputs alone. Nothing of it is a verdict, a record or points.
 #pragma once
 
 #include <chrono>
@@ -31,11 +31,12 @@ struct HardwareProfile {
 // Why this machine cannot count, with what to do about it, in a sentence; "": it can.
 std::string refusal();
 
-// Into a folder: hardware.json, the same as hardware.md and index.html, and profile.ncu-rep where there is one.
+// Into a folder: hardware.json, the same as hardware.md and index.html, and profile.ncu-rep where there
+// is one.
 void write_profile(const HardwareProfile& profile, const std::filesystem::path& folder);
 
-// Throws UsageError with what is wrong with submission or case (the emulator found a mistake, the program failed under
-// ncu), GpuWedged where the GPU does not answer afterwards, and as `grade` does.
+// Throws UsageError with what is wrong with submission or case (the emulator found a mistake, the program
+// failed under ncu), GpuWedged where the GPU does not answer afterwards, and as `grade` does.
 HardwareProfile hardware_profile(const HardwareOptions& options);
 
 }  // namespace warpgrade::hardware

@@ -125,7 +125,8 @@ std::vector<std::string> wanted_metrics(const std::string& known) {
     wanted.push_back(name);
   std::istringstream words(known);
   const std::set<std::string> names{std::istream_iterator<std::string>(words), {}};
-  // ncu --query-metrics lists the names without what is done with them. Where it lists none of ours it was not understood.
+  // ncu --query-metrics lists the names without what is done with them. Where it lists none of ours it
+  // was not understood.
   const auto lacks = [&](const std::string& metric) {
     return !names.contains(metric.substr(0, metric.find('.')));
   };

@@ -7,6 +7,7 @@
 #include <cctype>
 #include <cstring>
 #include <set>
+#include <sstream>
 
 extern char** environ;
 
@@ -30,8 +31,8 @@ bool is_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.';
 }
 
-// Whether `size` bytes from `at` on are a text whose length stands before it, as in the messages of which a report
-// consists. The length may look like a letter.
+// Whether `size` bytes from `at` on are a text whose length stands before it, as in the messages of which a
+// report consists. The length may look like a letter.
 bool has_length_before(const std::string& bytes, std::size_t at, std::size_t size) {
   if (at == 0 || at + size > bytes.size() || static_cast<unsigned char>(bytes[at - 1]) != size) return false;
   return std::all_of(bytes.begin() + static_cast<std::ptrdiff_t>(at),
@@ -39,8 +40,8 @@ bool has_length_before(const std::string& bytes, std::size_t at, std::size_t siz
                      [](unsigned char c) { return c >= 0x20 && c != 0x7f; });
 }
 
-// As a word of its own: "gpu" is not told by "gpu_time". Three letters stand in any program by chance: a short word counts
-// with its length alone.
+// As a word of its own: "gpu" is not told by "gpu_time". Three letters stand in any program by chance: a
+// short word counts with its length alone.
 bool holds_word(const std::string& bytes, const std::string& word) {
   for (std::size_t at = bytes.find(word); at != std::string::npos; at = bytes.find(word, at + 1)) {
     const std::size_t end = at + word.size();
@@ -83,14 +84,20 @@ std::string told_as_bytes(const std::string& bytes, const HostFacts& facts) {
   return "";
 }
 
-// What everybody's environment has, or the box gives itself, tells nothing.
+bool is_shown(const std::string& path) {
+  return path.starts_with('/') && shown_folders().contains(path.substr(1, path.find('/', 1) - 1));
+}
+
+// Numbers, what everybody's environment has, and paths in folders that a box shows: a toolkit in /usr.
 bool tells_nothing(const std::string& value) {
-  static const std::set<std::string> common{"C.UTF-8",        "POSIX",     "en_US.UTF-8",
-                                            "xterm-256color", "/bin/bash", "/bin/sh",
-                                            "/usr/bin/bash",  "/usr/bin",  "/usr/local/bin"};
-  const bool number =
-      std::all_of(value.begin(), value.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
-  return number || common.contains(value);
+  static const std::set<std::string> common{"C.UTF-8", "POSIX", "en_US.UTF-8", "xterm-256color"};
+  if (common.contains(value)) return true;
+  if (std::all_of(value.begin(), value.end(), [](unsigned char c) { return std::isdigit(c) != 0; }))
+    return true;
+  std::istringstream parts(value);
+  for (std::string part; std::getline(parts, part, ':');)
+    if (!is_shown(part)) return false;
+  return true;
 }
 
 }  // namespace
@@ -103,7 +110,8 @@ HostFacts host_facts() {
     const std::string whole = name, first = whole.substr(0, whole.find('.'));
     if (first != whole && first.size() >= kShortestName) facts.names.push_back(first);
   }
-  std::erase(facts.names, "localhost");
+  // The box is called runner; the others are no machine's name.
+  for (const char* nobodys : {"localhost", "runner", "(none)"}) std::erase(facts.names, nobodys);
   std::error_code none;
   for (const auto& entry : fs::directory_iterator("/", none)) {
     const std::string folder = entry.path().filename().string();

@@ -12,8 +12,8 @@ namespace warpgrade {
 // More than this is kept of no case: a message instead.
 inline constexpr std::size_t kMostTapeBytes = std::size_t{2} << 30;
 
-// Copies the program and writes the buffers as they are now. The buffers are the emulator's: files in memory.
-// Throws JudgeFault.
+// Copies the program and writes the buffers as they are now. The buffers are the emulator's: files in
+// memory. Throws JudgeFault.
 void keep_calls(const std::filesystem::path& folder, const std::filesystem::path& program,
                 const std::vector<SharedBuffer>& buffers, const std::vector<std::int64_t>& plan,
                 const std::vector<std::int64_t>& run);

@@ -1,6 +1,6 @@
-// A case's calls, kept in a file: the buffers with their bytes, what plan and run are given. A program that is
-// started with WARPGRADE_TAPE plays it alone, without a judge: for a profiler, which wants a program of its own.
-// No verdict comes of it. The file: a TapeHead, then for each buffer a TapeBuffer and its bytes.
+// A case's calls, kept in a file: the buffers with their bytes, what plan and run are given. A program that
+// is started with WARPGRADE_TAPE plays it alone, without a judge: for a profiler, which wants a program of
+// its own. No verdict comes of it. The file: a TapeHead, then for each buffer a TapeBuffer and its bytes.
 #pragma once
 
 #include <cstdint>

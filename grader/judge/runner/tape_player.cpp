@@ -73,7 +73,8 @@ void play(const char* path) {
   Tape tape(path);
   const Buffers buffers = tape.buffers();
   const std::unique_ptr<LabRunner> lab = make_lab_runner();
-  // A blocking stream, as with a judge: a kernel launched without the stream argument is still ordered with it.
+  // A blocking stream, as with a judge: a kernel launched without the stream argument is still ordered
+  // with it.
   cudaStream_t stream = nullptr;
   need(cudaStreamCreate(&stream), "cudaStreamCreate");
   need(cudaDeviceSynchronize(), "copying the inputs");

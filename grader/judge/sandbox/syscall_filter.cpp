@@ -105,7 +105,8 @@ void deny_all(const Filter& filter, int error, const Names& names) {
   for (const char* name : names) deny(filter, error, name);
 }
 
-// Sockets of other families are paths into rarely used parts of the kernel; the network is another namespace's.
+// Sockets of other families are paths into rarely used parts of the kernel; the network is
+// another namespace's.
 void deny_sockets(const Filter& filter, BoxKind kind) {
   for (const char* call : {"socket", "socketpair"}) {
     if (kind != BoxKind::kProfiler) {

@@ -1,5 +1,5 @@
-// Counters of a GPU: what ncu printed on an H200 (grader/emulator/tests/hardware/records/h200, ncu 2025.3.1) is read and
-// set beside the emulator's; what a report tells of its host is found.
+// Counters of a GPU: what ncu printed on an H200 (grader/emulator/tests/hardware/records/h200, ncu 2025.3.1)
+// is read and set beside the emulator's; what a report tells of its host is found.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -144,7 +144,8 @@ void put(const fs::path& file, const std::string& text = "") {
   write_text(file, text);
 }
 
-// As NVIDIA's driver writes it: https://developer.nvidia.com/ERR_NVGPUCTRPERM, and /proc/driver/nvidia/params of 580.159.04.
+// As NVIDIA's driver writes it: https://developer.nvidia.com/ERR_NVGPUCTRPERM, and
+// /proc/driver/nvidia/params of 580.159.04.
 TEST(HardwareNcu, AsksTheDriverWhetherABoxMayCount) {
   const TemporaryDirectory root("hardware-test");
   EXPECT_EQ(permission_refusal(root.path()), "") << "no driver: something else says so";
@@ -163,7 +164,8 @@ TEST(HardwareNcu, IsFoundBesideTheToolkitAndTheNewestOfSeveral) {
     for (const char* each : {program, other}) put(root.path() / version / each);
   const auto found = find_ncu(root.path());
   ASSERT_TRUE(found);
-  const bool of_path = !found->folder.string().starts_with(root.path().string());  // unless this machine has one in its PATH
+  const bool of_path = !found->folder.string().starts_with(root.path().string());  // unless this machine has
+                                                                                   // one in its PATH
   EXPECT_TRUE(of_path || found->folder.filename() == "nsight-compute-2025.10.0");
 }
 
