@@ -24,7 +24,7 @@ constexpr const char* kReport = "profile.ncu-rep";
 constexpr std::chrono::seconds kShort{60};                 // of what ncu does without the program
 constexpr std::size_t kBoxMemory = std::size_t{16} << 30;  // ncu keeps what it replays
 constexpr std::size_t kBoxProcesses = 2048, kTemporary = std::size_t{512} << 20;
-constexpr std::size_t kMostFile = std::size_t{1} << 30;  // that the box may write
+constexpr std::size_t kMostFile = std::size_t{8} << 30;  // that the box may write
 constexpr std::size_t kMostReadReport = std::size_t{64} << 20, kMostTable = std::size_t{32} << 20;
 
 std::string inside(const fs::path& name) {
@@ -98,7 +98,7 @@ ProcessResult CountingBox::run(std::vector<std::string> arguments, bool gpu,
   box.command.insert(box.command.end(), arguments.begin(), arguments.end());
   ProcessOptions options = boxed(box, {kBoxMemory, kBoxProcesses, 50});
   options.timeout = limit;
-  options.limits.file_bytes = kMostFile;
+  if (place_.gpu) options.limits.file_bytes = kMostFile;  // the emulated device is a large file with holes
   options.output_bytes = kMostTable;
   return run_process(options);
 }

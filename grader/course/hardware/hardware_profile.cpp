@@ -115,8 +115,14 @@ void take_report(HardwareProfile& profile, const CountingBox& box, SandboxMode m
   }
   const HostFacts facts = host_facts();
   std::string told = what_it_tells(bytes, facts);
-  // What ncu makes of it too: a part of the file may be packed.
-  if (told.empty()) told = what_it_tells(box.session(), facts);
+  try {
+    // What ncu makes of it too: a part of the file may be packed.
+    if (told.empty()) told = what_it_tells(box.session(), facts);
+  } catch (const UsageError& error) {
+    profile.no_report =
+        fmt::format("ncu's report is not given out, since it was not looked at: {}", error.what());
+    return;
+  }
   if (!told.empty()) {
     profile.no_report = fmt::format("ncu's report is not given out: it holds {}", told);
     return;
