@@ -59,9 +59,9 @@ def test_a_declared_lab_and_a_plan_are_counted_too() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     names = [kernel["kernel"] for kernel in json.loads(done.stdout)["kernels"]]
     assert "spmm_count_items_kernel" in names, "of the plan"
-    cases = json.loads(warpgrade("labs", "reduction", "--json").stdout)["cases"]
-    case = next(case["id"] for case in cases if case["set"] == "public")
-    done = warpgrade("profile", ROOT / "reference/reduction/naive", "--lab", "reduction", "--case", case, "--hardware")
+    done = warpgrade(
+        "profile", ROOT / "reference/reduction/naive", "--lab", "reduction", "--case", "warp", "--hardware"
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "counters of the emulator are within" in done.stdout
 
@@ -69,6 +69,7 @@ def test_a_declared_lab_and_a_plan_are_counted_too() -> None:
 def test_the_report_holds_the_source_and_nothing_of_the_host(tmp_path: Path) -> None:
     done = profile(ROOT / "reference/spmm/naive", "--hardware", "--output", tmp_path / "out")
     assert done.returncode == 0, done.stdout + done.stderr
+    assert "not given out" not in done.stdout, done.stdout
     report = (tmp_path / "out/profile.ncu-rep").read_text(encoding="utf-8")
     told = json.loads(report.removeprefix("NVR\n"))
     assert told["sources"] == {"/run/warpgrade/source/spmm.cu": NAIVE}

@@ -78,7 +78,8 @@ std::string told_as_bytes(const std::string& bytes, const HostFacts& facts) {
   for (const auto& [name, value] : facts.environment) {
     if (value.empty()) continue;
     if (bytes.find(fmt::format("{}={}", name, value)) != std::string::npos ||
-        (value.size() >= kShortestValue && bytes.find(value) != std::string::npos))
+        (value.size() >= kShortestValue && kBoxFolder.find(value) == std::string::npos &&
+         bytes.find(value) != std::string::npos))
       return fmt::format("the value of the variable {}", name);
   }
   return "";
@@ -110,8 +111,8 @@ HostFacts host_facts() {
     const std::string whole = name, first = whole.substr(0, whole.find('.'));
     if (first != whole && first.size() >= kShortestName) facts.names.push_back(first);
   }
-  // The box is called runner; the others are no machine's name.
-  for (const char* nobodys : {"localhost", "runner", "(none)"}) std::erase(facts.names, nobodys);
+  // The box is called runner and has a folder of the second name; the others are no machine's name.
+  for (const char* nobodys : {"runner", "warpgrade", "localhost", "(none)"}) std::erase(facts.names, nobodys);
   std::error_code none;
   for (const auto& entry : fs::directory_iterator("/", none)) {
     const std::string folder = entry.path().filename().string();

@@ -122,6 +122,10 @@ TEST(HardwareReport, FindsNamePathAndEnvironmentOfTheHost) {
 }
 
 TEST(HardwareReport, LetsABoxsOwnWordsThrough) {
+  const HostFacts account{{}, {}, {{"USER", "warpgrade"}}};
+  EXPECT_EQ(what_it_tells(field(0x0a, "/run/warpgrade/case/program"), account), "")
+      << "a word of the box's own";
+  EXPECT_NE(what_it_tells("USER=warpgrade", account), "");
   EXPECT_EQ(what_it_tells(field(0x0a, "runner") + field(0x12, "/run/warpgrade/source/home/spmm.cu"), kHost),
             "");
   EXPECT_EQ(what_it_tells(
