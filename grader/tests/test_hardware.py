@@ -189,6 +189,29 @@ def test_counters_have_a_quota_and_public_cases_alone(desk: Desk) -> None:
     assert ask_profile(desk, "3", student="bo")[-1]["state"] == "judged", "each student has an own number"
 
 
+def test_a_program_that_does_not_end_is_ended_and_the_next_one_counts(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A model that waits for ever, as one whose program does; the machine is well, so the class goes on."""
+    waits = tmp_path / "model" / MODEL.relative_to(MODEL.parents[2])
+    waits.parent.mkdir(parents=True)
+    (tmp_path / "model/sections").mkdir()
+    text = MODEL.read_text(encoding="utf-8")
+    waits.write_text(
+        text.replace("    unknown = [", "    import time; time.sleep(1000)\n    unknown = ["), encoding="utf-8"
+    )
+    waits.chmod(0o755)
+    monkeypatch.setenv("WARPGRADE_NCU", str(waits))
+    add_counters(desk, "counters: {seconds: 10}\n")
+    desk.serve()
+    end = ask_profile(desk, "1")[-1]
+    assert end["state"] == "judged"
+    assert "did not end in the time that a run with counters has" in end["message"]
+    assert "runs with counters: on" in desk.run("status")
+    waits.write_text(text, encoding="utf-8")
+    assert f"counted {CASE}" in ask_profile(desk, "2")[-1]["message"]
+
+
 @pytest.mark.parametrize("program", ["hand-out", "laptop"])
 def test_a_desk_without_counters_says_so_and_the_emulator_counts(desk: Desk, tmp_path: Path, program: str) -> None:
     done = remotely(desk, program, tmp_path / "home")
