@@ -221,9 +221,9 @@ sweep: build  ## try compile-time settings: SUBMISSION=folder PARAMS="TILE=8,16 
 	$(WARPGRADE) sweep "$${SUBMISSION:?give SUBMISSION=folder}" "$${params[@]}" $(JUDGING)
 
 .PHONY: profile
-profile: build  ## where a submission's work goes, line by line: SUBMISSION=folder CASE=id [LAB= OUTPUT=folder]
+profile: build  ## where a submission's work goes, line by line: SUBMISSION=folder CASE=id [LAB= OUTPUT=folder; REMOTE=host: counters of the course's GPU]
 	@$(WARPGRADE) profile "$${SUBMISSION:?give SUBMISSION=folder}" --case "$${CASE:?give CASE=id}" --lab "$$LAB" $(UNBOXED) \
-	  $(call optional,--output,OUTPUT)
+	  $(call optional,--output,OUTPUT) $(call optional,--remote,REMOTE)
 
 .PHONY: report
 report: build  ## render a run: RUN=folder (default: the latest in runs/)

@@ -712,6 +712,7 @@ class Run:
         self.cases: list[Json] = []
         self.unwritten = 0
         self.output, self.page, self.words, self.state = "output", "", "", ""
+        self.counted = ""  # of a profile: the GPU's counters
 
     def standing(self) -> None:
         """Shows where the run stands."""
@@ -765,7 +766,7 @@ class Run:
                 else:
                     self.hear(line)
         except KeyboardInterrupt:
-            if ask["ask"] == "run":
+            if ask["ask"] in ("run", "profile"):
                 self.leave(connection)
             raise
         finally:
@@ -781,6 +782,7 @@ class Run:
             self.heard = whole(line, "number")
         known = {"accepted": self.enter, "place": self.queue, "closed": self.nobody_judges, "compiled": self.begin}
         known.update({"case_started": self.start_case, "case": self.take_case, "end": self.end})
+        known["profile"] = self.take_profile
         if tell in known:
             known[tell](line)
 
@@ -824,6 +826,11 @@ class Run:
         if text(line.get("line"), "verdict"):
             self.cases.append(line["line"])
             self.show_case(line["line"], number(line, "seconds"))
+
+    def take_profile(self, line: Json) -> None:
+        """What the hardware counted."""
+        self.counted = text(line, "text")
+        self.screen.print(f"{self.counted}\n")
 
     def end(self, line: Json) -> None:
         """The last line of a run."""
@@ -993,22 +1000,43 @@ def follow_and_tell(run: Run, ask: Json, archive: bytes, options: argparse.Names
     return code or result
 
 
-def test(options: argparse.Namespace) -> int:
-    """Sends the sources and shows what the desk says of them."""
+def start(options: argparse.Namespace, kind: str) -> tuple[Run, Json, bytes]:
+    """A run of the sources, its question and their archive."""
     address = address_of(options)
     sources = Sources(lab_folder(options.lab, options.folder), options.lab)
     archive = sources.archive()
     run = Run(address, options.lab, Screen())
     run.source = str(sources.folder / run.source)
+    run.place = run.place if kind == "run" else run.place / "counters"
     ask = {
-        "ask": "run",
+        "ask": kind,
         "lab": options.lab,
         "case": options.case,
         "key": run.key_for(sources.hash, options.case),
         "bytes": len(archive),
         "sha256": hashlib.sha256(archive).hexdigest(),
     }
-    return follow_and_tell(run, ask, archive, options)
+    return run, ask, archive
+
+
+def test(options: argparse.Namespace) -> int:
+    """Sends the sources and shows what the desk says of them."""
+    return follow_and_tell(*start(options, "run"), options)
+
+
+def profile(options: argparse.Namespace) -> int:
+    """Sends the sources and shows what the course's GPU counts of one case; nothing is judged."""
+    run, ask, archive = start(options, "profile")
+    try:
+        run.follow(ask, archive)
+    except KeyboardInterrupt:
+        run.screen.print(f"{run.words}\n" if run.words else "")
+        raise
+    run.screen.clear()
+    run.screen.print(f"{run.words}\n")
+    if run.state == "failed":
+        return FAULT
+    return OK if run.counted else NOT_ACCEPTED
 
 
 def asked(address: Address, **question: object) -> Json:
@@ -1126,6 +1154,7 @@ def parse(words: list[str] | None) -> argparse.Namespace:
 
     for name, work, about in (
         ("test", test, "judges a lab on the course's GPU"),
+        ("profile", profile, "counts one case on the course's GPU, with NVIDIA's ncu"),
         ("submit", submit, "packs a lab's sources for handing in"),
     ):
         command = add(name, work, about)
@@ -1133,6 +1162,8 @@ def parse(words: list[str] | None) -> argparse.Namespace:
         command.add_argument("--folder", default="", help="the folder that holds one folder for each lab")
         if name == "test":
             command.add_argument("--case", default="", help="one case, a dataset's cases, or a pattern as 'synth-*'")
+        elif name == "profile":
+            command.add_argument("--case", required=True, help="a public case's name")
         else:
             command.add_argument("--output", default="", help="default: LAB-submission.tar.gz")
     add("status", print_runs, "runs that wait or are judged")

@@ -71,6 +71,17 @@ std::string seconds_text(double seconds) {
   return seconds < 120 ? fmt::format("{:.0f} s", seconds) : fmt::format("{:.0f} min", seconds / 60);
 }
 
+// "on: 4 a student and day", "off", "ended: the GPU ...".
+std::string counters_text(const fs::path& folder) {
+  const desk::Config config = desk::Config::read(folder);
+  if (!config.counters) return "runs with counters: off (`counters` in desk.yaml)";
+  const std::string why = desk::Queue(folder).setting(desk::kCountersEnded);
+  if (why.empty())
+    return fmt::format("runs with counters: on, {} a student and day", config.counters->runs_per_day);
+  return fmt::format("runs with counters: ended: {}; `{} desk counters` begins them again", why,
+                     own_command());
+}
+
 int status(const DeskOptions& options) {
   const desk::Queue queue(options.folder);
   const json counts = queue.counts();
@@ -92,11 +103,13 @@ int status(const DeskOptions& options) {
                                       {"counts", counts},
                                       {"runs", list},
                                       {"workers", workers},
-                                      {"drain", queue.setting("drain")}},
+                                      {"drain", queue.setting("drain")},
+                                      {"counters", counters_text(options.folder)}},
                                  1));
     return kExitGraded;
   }
   if (const std::string why = queue.setting("drain"); !why.empty()) tell("takes no new runs: {}\n", why);
+  tell("{}\n", counters_text(options.folder));
   for (const desk::Worker& worker : queue.workers())
     tell("{:<10} {:<12} {}\n", worker.name, worker.device,
          worker.request == 0
@@ -106,7 +119,8 @@ int status(const DeskOptions& options) {
     tell("no worker judges at this desk; start one: {} desk serve --folder {}\n", own_command(),
          options.folder.string());
   for (const desk::Request& request : running)
-    tell("judged   run {:<6} {:<20} {}\n", request.id, request.student, request.lab);
+    tell("{:<8} run {:<6} {:<20} {}\n", request.kind == desk::kProfile ? "counted" : "judged", request.id,
+         request.student, request.lab);
   for (const desk::Request& request : waiting)
     tell("waits    run {:<6} {:<20} {} since {}\n", request.id, request.student, request.lab,
          seconds_text(now - request.arrived));
@@ -165,6 +179,20 @@ int quota(const DeskOptions& options) {
   return kExitGraded;
 }
 
+// The class of runs with counters, which ends by itself where the GPU does not answer after one.
+int counters(const DeskOptions& options, bool off) {
+  desk::Queue queue(options.folder);
+  const std::string why = options.why.empty() ? "the instructor has ended it" : options.why;
+  if (off)
+    queue.end_counters(why, desk::now_s());
+  else
+    queue.set(desk::kCountersEnded, "");
+  note(options, "counters", {{"on", !off}, {"why", off ? why : ""}});
+  tell("{}\n", off ? "no more runs with counters are begun; those that waited have ended"
+                   : counters_text(options.folder));
+  return kExitGraded;
+}
+
 // Runs a command before every student: while it goes on, no further run begins. The lock is this process's
 // alone: what the command starts, submissions among it, never sees it.
 int first(const DeskOptions& options) {
@@ -218,6 +246,12 @@ void add_administration(CLI::App& desk_command, const std::shared_ptr<DeskOption
   quota_command->add_option("--per-hour", options->per_hour, "runs an hour")->check(CLI::NonNegativeNumber);
   quota_command->add_option("--per-day", options->per_day, "runs a day")->check(CLI::NonNegativeNumber);
   quota_command->callback([options, &code] { code = quota(*options); });
+  CLI::App* counters_command =
+      with_folder("counters", "begin runs with counters again, after they have ended");
+  const auto off = std::make_shared<bool>(false);
+  CLI::Option* off_option = counters_command->add_flag("--off", *off, "end them instead; other runs go on");
+  counters_command->add_option("--why", options->why, "students are told")->needs(off_option);
+  counters_command->callback([options, off, &code] { code = counters(*options, *off); });
   CLI::App* status_command = with_folder("status", "who waits, how long, and what is judged");
   status_command->add_flag("--json", options->as_json, "for programs");
   status_command->callback([options, &code] { code = status(*options); });

@@ -21,6 +21,7 @@
 #include "cli/commands.h"
 #include "cli/machine_checks.h"
 #include "course/batch/judge_process.h"
+#include "course/hardware/ncu.h"
 #include "judge/sandbox/isolation.h"
 
 namespace warpgrade {
@@ -150,6 +151,29 @@ MachineFinding gpu_finding() {
           "install NVIDIA's driver where there is a GPU"};
 }
 
+// Runs with the hardware's counters: `profile --hardware`, and the desk's. Nothing without NVIDIA's driver.
+std::optional<MachineFinding> ncu_finding() {
+  if (!fs::exists("/proc/driver/nvidia")) return std::nullopt;
+  fs::path toolkit;
+  try {
+    toolkit = find_toolchain().nvcc.parent_path().parent_path();
+  } catch (const std::exception&) {  // the toolkit's own line says so
+    toolkit.clear();
+  }
+  const auto ncu = hardware::find_ncu(toolkit);
+  if (!ncu)
+    return MachineFinding{"ncu", "limited", "NVIDIA Nsight Compute was not found: no counters of the GPU",
+                          "install it with the CUDA toolkit, or set WARPGRADE_NCU"};
+  if (const std::string why = hardware::permission_refusal("/"); !why.empty())
+    return MachineFinding{"ncu", "limited", why.substr(0, why.find("; as root")),
+                          why.substr(why.find("as root"))};
+  return MachineFinding{"ncu", "ok",
+                        ncu->folder.string() +
+                            ": submissions can be counted in a box, also by a desk (`counters` in "
+                            "desk.yaml)",
+                        ""};
+}
+
 MachineFinding disk_finding() {
   constexpr double kFewGib = 5;
   fs::path folder = cache_directory();
@@ -233,6 +257,7 @@ std::vector<MachineFinding> examine(const Isolation& isolation) {
   if (const auto wsl = wsl_finding("/")) findings.push_back(*wsl);
   findings.push_back(gpu_finding());
   if (const auto counters = counters_finding("/")) findings.push_back(*counters);
+  if (const auto ncu = ncu_finding()) findings.push_back(*ncu);
   findings.push_back(toolkit_finding());
   findings.push_back(disk_finding());
   findings.push_back(slurm_finding());

@@ -14,6 +14,7 @@
 #include "base/say.h"
 #include "base/toolchain.h"
 #include "cli/commands.h"
+#include "cli/profile_elsewhere.h"
 #include "course/batch/grade_run.h"
 #include "course/profile/device_rates.h"
 #include "course/profile/estimate_json.h"
@@ -37,6 +38,8 @@ struct ProfileOptions {
   bool allow_unsandboxed = false;
   std::string device = "h200";  // of which the time is estimated; none: no estimate
   bool no_naive = false;
+  bool hardware = false;           // ncu's counters of this machine's GPU
+  std::string remote;              // ... of the course's
   std::optional<fs::path> output;  // profile.md and profile.json are written there as well
 };
 
@@ -126,7 +129,16 @@ std::string markdown(const json& record, const std::string& estimate, const std:
                      heading(record), section, table, findings, source);
 }
 
+// On a GPU, where that is asked for and can be had.
+std::optional<int> profile_on_gpu(const ProfileOptions& options) {
+  ElsewhereOptions asked{options.submission, options.lab,    options.test_case, options.remote,
+                         options.policy,     options.output, options.as_json,   options.allow_unsandboxed};
+  if (options.hardware) return profile_on_hardware(asked);
+  return options.remote.empty() ? std::nullopt : profile_remotely(asked);
+}
+
 int profile(const ProfileOptions& options) {
+  if (const auto done = profile_on_gpu(options)) return *done;
   const TemporaryDirectory scratch("warpgrade-profile");
   const auto device = take_device(options);
   const json record = judge(options, options.submission, scratch.path() / "run");
@@ -185,6 +197,10 @@ void add_profile_command(CLI::App& app, int& code) {
   command->add_option("--device", options->device, "the GPU of which the time is estimated, or none")
       ->capture_default_str();
   command->add_flag("--no-naive", options->no_naive, "do not estimate the naive solution as well");
+  CLI::Option* hardware = command->add_flag(
+      "--hardware", options->hardware, "count on this machine's GPU, with NVIDIA's ncu, beside the emulator");
+  command->add_option("--remote", options->remote, "count on the course's GPU: the desk's host")
+      ->excludes(hardware);
   command->add_option("--output", options->output, "a folder for profile.md and profile.json");
   command->add_flag("--allow-unsandboxed", options->allow_unsandboxed,
                     "go on where bubblewrap does not work");

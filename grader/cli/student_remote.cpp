@@ -85,7 +85,7 @@ fs::path remote_folder(const desk::Address& address) {
 RemoteLabRun::RemoteLabRun(RemoteRunOptions options)
     : options_(std::move(options)),
       address_(desk::Address::parse(options_.remote)),
-      place_(remote_folder(address_) / options_.lab) {}
+      place_(remote_folder(address_) / options_.lab / (options_.ask == "run" ? "" : "counters")) {}
 
 RemoteLabRun::~RemoteLabRun() {
   RemoteLabRun::wait_for_end();
@@ -158,6 +158,11 @@ std::vector<json> RemoteLabRun::records() const {
   return records_;
 }
 
+std::string RemoteLabRun::profile_text() const {
+  const std::lock_guard lock(mutex_);
+  return profile_;
+}
+
 std::string RemoteLabRun::final_message() const {
   const std::lock_guard lock(mutex_);
   return words_;
@@ -201,6 +206,7 @@ void RemoteLabRun::follow_with_retries(const std::string& archive) {
     try {
       if (talk(archive)) return;
     } catch (const desk::Refused& refused) {
+      if (options_.ask != "run") throw;  // whoever asked may have another way
       // The key stays: a desk that says no now may know the run from a connection before.
       throw UsageError("{} refuses: {}", address_.text(), refused.what());
     } catch (const desk::NoDesk& none) {
@@ -229,7 +235,7 @@ void RemoteLabRun::broke(int tries, const std::string& why) {
 bool RemoteLabRun::talk(const std::string& archive) {
   desk::Connection connection(address_);
   connected_ = true;
-  connection.ask({{"ask", "run"},
+  connection.ask({{"ask", options_.ask},
                   {"lab", options_.lab},
                   {"case", options_.case_pattern},
                   {"key", key_},
@@ -294,6 +300,8 @@ bool RemoteLabRun::heard(const json& line) {
       const json seconds = line.value("seconds", json());
       unread_.push_back({record, seconds.is_number() ? seconds.get<double>() : 0});
     }
+  } else if (tell == "profile") {
+    profile_ = plain(line, "text");
   } else if (tell == "end") {
     words_ =
         fmt::format("run {} on {}: {}", run_, address_.text(), plain_line(desk::text_of(line, "message")));

@@ -21,6 +21,7 @@ namespace warpgrade {
 struct RemoteRunOptions {
   std::string remote, lab, case_pattern;
   std::filesystem::path folder;  // of the submission
+  std::string ask = "run";       // or profile: the hardware's counters of one case
 };
 
 class RemoteLabRun : public StudentRun {
@@ -49,6 +50,8 @@ class RemoteLabRun : public StudentRun {
   std::optional<JudgedCase> next();
   // What the desk said last: "run 17: 15 of 15 cases right; runs/remote/.../index.html".
   std::string final_message() const;
+  // Of a profile, what the desk told of it; "": nothing.
+  std::string profile_text() const;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -73,7 +76,7 @@ class RemoteLabRun : public StudentRun {
   std::condition_variable changed_;
   bool compiled_ = false, ended_ = false, accepted_ = false;
   std::int64_t run_ = 0, heard_ = 0;  // its number; the last event that was heard
-  std::string waiting_ = "asking the desk", in_work_, words_;
+  std::string waiting_ = "asking the desk", in_work_, words_, profile_;
   std::size_t total_ = 0;
   Clock::time_point case_begun_;
   std::deque<JudgedCase> unread_;

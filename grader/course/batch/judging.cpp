@@ -146,6 +146,7 @@ JudgeJob Judging::job_for(size_t i, std::vector<CaseInput> cases, const Share& s
     job.context.baselines.push_back({"self", runner_spec("self", compiled_[i].executable, share), true});
   }
   job.context.seed = Sha256().part(run_.seed()).part(submission.id).hex();
+  job.context.keep_calls = run_.options().keep_calls.string();
   return job;
 }
 

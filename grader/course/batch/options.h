@@ -49,7 +49,8 @@ struct GradeOptions {
   std::string checks =
       "memcheck,initcheck,racecheck,synccheck,leakcheck,counters";  // of the emulator (its README.md)
   bool quiet = false;
-  GradeWatcher* watcher = nullptr;  // not kept in batch.json
+  GradeWatcher* watcher = nullptr;   // not kept in batch.json
+  std::filesystem::path keep_calls;  // of one case on the emulator: see JudgeContext; not kept in batch.json
 
   // Of `warpgrade batch` and its tasks:
   bool class_in_run = false;                        // submissions: those of the run folder's submissions.json

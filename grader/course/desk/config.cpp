@@ -27,7 +27,7 @@ Config Config::read(const fs::path& desk) {
   const YamlPlace root = YamlPlace::parse(read_text(file), file.string());
   root.only({"schema", "course", "labs", "backend", "gpus", "workers", "speed_budget_s", "allow_unsandboxed",
              "feedback_days", "student_mib", "desk_mib", "metrics", "pages", "executor", "site", "tasks",
-             "idle_s"});
+             "idle_s", "counters"});
   if (!root["schema"].defined() || root["schema"].text() != "warpgrade.desk.v1")
     root["schema"].fail("warpgrade.desk.v1");
   Config config;
@@ -55,6 +55,17 @@ Config Config::read(const fs::path& desk) {
   if (root["site"].defined()) config.site = desk / root["site"].text();
   if (root["tasks"].defined()) config.tasks = static_cast<int>(root["tasks"].whole(1, 1000));
   config.idle_s = root["idle_s"].number_or(config.idle_s, 1, 86400);
+  if (const YamlPlace counters = root["counters"]; counters.defined()) {
+    counters.only({"runs_per_day", "seconds"});
+    Config::Counters& own = config.counters.emplace();
+    if (counters["runs_per_day"].defined())
+      own.runs_per_day = static_cast<int>(counters["runs_per_day"].whole(1, 1000));
+    if (counters["seconds"].defined()) own.seconds = static_cast<int>(counters["seconds"].whole(10, 3600));
+    if (config.executor != "local")
+      throw UsageError(
+          "{}: counters: the desk counts on its own machine alone; leave it out with executor: slurm",
+          file.string());
+  }
   return config;
 }
 

@@ -29,6 +29,12 @@ struct Config {
   std::filesystem::path site;      // of slurm, as `batch --site` takes it
   int tasks = 4;                   // of slurm, at most
   double idle_s = 300;             // of slurm: a task ends after so long without a run
+  // Runs with the hardware's counters; nothing: the desk gives none.
+  struct Counters {
+    int runs_per_day = 4;  // of a student
+    int seconds = 120;     // of ncu's run
+  };
+  std::optional<Counters> counters;
 
   // Throws UsageError with file, line, key, what was expected.
   static Config read(const std::filesystem::path& desk);

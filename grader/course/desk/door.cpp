@@ -16,6 +16,7 @@
 #include "base/toolchain.h"
 #include "course/batch/class_run.h"
 #include "course/desk/config.h"
+#include "course/desk/counted_run.h"
 #include "course/desk/open_cases.h"
 #include "course/desk/protocol.h"
 #include "course/desk/queue.h"
@@ -55,6 +56,10 @@ json refused(const Refusal& refusal) {
           {"reason", refusal.reason},
           {"message", refusal.message},
           {"next_step", refusal.next_step}};
+}
+
+bool is_profile(std::string_view kind) {
+  return kind == kProfile;
 }
 
 class Door {
@@ -158,7 +163,8 @@ class Door {
                      ""},
                     {});
     const std::string what = text_of(ask, "ask");
-    if (what == "run") return take_in(ask);
+    if (what == "run") return take_in(ask, kRun);
+    if (what == "profile") return take_in(ask, kProfile);
     if (what == "status" || what == "history") return list(what == "status");
     const auto id = whole_of(ask, "run");
     // Another's run and one that never was are answered alike.
@@ -188,7 +194,14 @@ class Door {
 
   // ---- a new run
 
-  int take_in(const json& ask) {
+  // The cases that a run of this kind has: those that are open, or the one that a profile counts.
+  std::vector<std::string> cases_of(const char* kind, const std::string& lab, const Policy& policy,
+                                    const std::string& pattern) const {
+    if (is_profile(kind)) return public_cases(lab, policy, pattern);
+    return open_cases(lab, policy, queue_.setting("backend"), pattern);
+  }
+
+  int take_in(const json& ask, const char* kind) {
     const std::string lab = text_of(ask, "lab"), key = text_of(ask, "key"), pattern = text_of(ask, "case");
     if (key.size() < 16 || key.size() > 64 || key.find_first_not_of("0123456789abcdef") != std::string::npos)
       return refuse({"protocol", "the run has no key", "use `warpgrade test LAB --remote HOST`", ""}, {});
@@ -199,6 +212,10 @@ class Door {
            "hand in sources alone", ""},
           {});
     if (const auto known = queue_.find_key(student_, key)) return follow_known(*known);
+    if (is_profile(kind) && !config_.counters)
+      return refuse({"no_counters", "this desk does not count on its GPU",
+                     "the emulator counts: warpgrade profile FOLDER --lab LAB --case CASE", ""},
+                    {});
     try {
       config_.policy_file(lab);
     } catch (const UsageError& error) {
@@ -206,29 +223,38 @@ class Door {
     }
     const Policy policy =
         config_.policy(lab);  // what is wrong with it is logged, and not the student's to read
-    const std::vector<std::string> cases = open_cases(lab, policy, queue_.setting("backend"), pattern);
+    const std::vector<std::string> cases = cases_of(kind, lab, policy, pattern);
+    if (cases.empty() && is_profile(kind))
+      return refuse(
+          {"no_such_case", fmt::format("lab {} has no public case '{}' here", lab, plain_line(pattern, 60)),
+           fmt::format("name one: warpgrade labs {}", lab), ""},
+          {});
     if (cases.empty())
       return refuse(
           {"no_such_case", fmt::format("no case '{}' of lab {} is judged here", plain_line(pattern, 60), lab),
            "leave CASE out: then all that are open are judged", ""},
           {});
     // Who may not run now sends nothing.
-    if (const auto why = queue_.refusal(student_, limits_of(policy), now_s()))
+    if (const auto why = queue_.refusal(student_, limits_of(policy, kind), now_s()))
       return refuse(*why, {{"lab", lab}});
     channel_.send({{"tell", "send"}});
     const std::string bytes = channel_.bytes(static_cast<std::size_t>(count), Clock::now() + kArchive);
     if (sha256(bytes) != text_of(ask, "sha256"))
       return refuse({"damaged", "the archive did not arrive as it was sent", "run it again", ""}, {});
-    return enter(lab, key, cases, policy, bytes);
+    return enter(lab, key, cases, limits_of(policy, kind), bytes);
   }
 
-  Limits limits_of(const Policy& policy) const {
+  Limits limits_of(const Policy& policy, const char* kind) const {
+    if (is_profile(kind)) {
+      const int most = config_.counters ? config_.counters->runs_per_day : 0;
+      return {most, most, 1, config_.student_bytes, config_.desk_bytes, kind};
+    }
     return {policy.remote.runs_per_hour, policy.remote.runs_per_day, policy.remote.waiting,
-            config_.student_bytes, config_.desk_bytes};
+            config_.student_bytes,       config_.desk_bytes,         kind};
   }
 
   int enter(const std::string& lab, const std::string& key, const std::vector<std::string>& cases,
-            const Policy& policy, const std::string& bytes) {
+            const Limits& limits, const std::string& bytes) {
     const fs::path staged =
         desk_ / "staged" / fmt::format("{}.{}", getpid(), Clock::now().time_since_epoch().count());
     make_directories(staged);
@@ -242,12 +268,13 @@ class Door {
     write_text(staged / "submission.tar.gz", bytes);
     const std::variant<std::string, Refusal> looked = look_at(staged / "submission.tar.gz", lab);
     if (const auto* refusal = std::get_if<Refusal>(&looked)) return refuse(*refusal, {{"lab", lab}});
-    const auto entered =
-        queue_.enter({student_, key, lab, std::get<std::string>(looked), cases, bytes.size(), staged},
-                     limits_of(policy), now_s());
+    const auto entered = queue_.enter(
+        {student_, key, lab, std::get<std::string>(looked), cases, bytes.size(), staged}, limits, now_s());
     if (const auto* refusal = std::get_if<Refusal>(&entered)) return refuse(*refusal, {{"lab", lab}});
     const std::int64_t id = std::get<Entered>(entered).id;
-    log_.add("entered", {{"student", student_}, {"run", id}, {"lab", lab}, {"bytes", bytes.size()}});
+    log_.add(
+        "entered",
+        {{"student", student_}, {"run", id}, {"lab", lab}, {"kind", limits.kind}, {"bytes", bytes.size()}});
     return follow_known(*queue_.find(student_, id));
   }
 

@@ -13,6 +13,7 @@
 #include "base/reports_module.h"
 #include "course/batch/class_run.h"
 #include "course/batch/grade_run.h"
+#include "course/desk/page.h"
 #include "course/desk/protocol.h"
 #include "course/exports/exports.h"
 #include "course/feedback/view.h"
@@ -197,15 +198,7 @@ bool JudgedRun::render_page() {
     write_text(scratch.path() / "views.jsonl", json_text(line) + "\n");
     run_reports_module("warpgrade_reports.feedback", {(scratch.path() / "views.jsonl").string(), "--output",
                                                       (scratch.path() / "pages").string()});
-    ProcessOptions pack;
-    pack.command = {"tar",         "--create",
-                    "--gzip",      "--format=ustar",
-                    "--file",      (scratch.path() / "page.tar.gz").string(),
-                    "--directory", (scratch.path() / "pages").string(),
-                    "feedback"};
-    const ProcessResult packed = run_process(pack);
-    if (!packed.ok()) throw JudgeFault("tar: {} ({})", packed.standard_error, packed.describe());
-    write_text(folder / "page.tar.gz", read_text(scratch.path() / "page.tar.gz"));
+    pack_feedback(scratch.path() / "pages", folder);
     return true;
   } catch (const Interrupted&) {
     throw;

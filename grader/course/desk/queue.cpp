@@ -29,6 +29,7 @@ double now_s() {
 
 json Request::to_json() const {
   json line{{"run", id}, {"lab", lab}, {"state", state}, {"arrived", arrived}, {"hash", hash}};
+  if (kind != kRun) line["kind"] = kind;
   if (started > 0) line["started"] = started;
   if (ended > 0) line["ended"] = ended;
   if (!message.empty()) line["message"] = message;
@@ -44,14 +45,18 @@ std::optional<Refusal> Queue::Impl::refusal(const std::string& student, Limits l
   if (const std::string why = setting("drain"); !why.empty())
     return Refusal{"drained", "the desk takes no runs now: " + why,
                    "run it later; local tests work meanwhile", ""};
+  if (const std::string why = setting(kCountersEnded); limits.kind == kProfile && !why.empty())
+    return Refusal{"counters_ended", "the desk counts no more on its GPU: " + why,
+                   "the emulator counts: warpgrade profile FOLDER --lab LAB --case CASE", ""};
   auto about = query("SELECT banned, runs_per_hour, runs_per_day FROM students WHERE student = ?", student);
   if (about.executeStep()) {
     if (const std::string why = about.getColumn(0).getString(); !why.empty())
       return Refusal{"banned", "your runs are stopped: " + why, "ask your instructor", ""};
-    if (!about.isColumnNull(1)) limits.runs_per_hour = about.getColumn(1).getInt();
-    if (!about.isColumnNull(2)) limits.runs_per_day = about.getColumn(2).getInt();
+    if (limits.kind == kRun && !about.isColumnNull(1)) limits.runs_per_hour = about.getColumn(1).getInt();
+    if (limits.kind == kRun && !about.isColumnNull(2)) limits.runs_per_day = about.getColumn(2).getInt();
   }
-  const auto open = many("student = ? AND state IN ('queued', 'running') ORDER BY id", student);
+  const auto open = many("student = ? AND kind = ? AND state IN ('queued', 'running') ORDER BY id", student,
+                         std::string(limits.kind));
   if (static_cast<int>(open.size()) >= limits.waiting)
     return Refusal{"one_at_a_time",
                    fmt::format("your run {} {}", open.front().id,
@@ -59,16 +64,17 @@ std::optional<Refusal> Queue::Impl::refusal(const std::string& student, Limits l
                    fmt::format("wait for it, or end it: warpgrade remote cancel {}", open.front().id), ""};
   const auto over = [&](int limit, double window, const char* word) -> std::optional<Refusal> {
     auto count = query(
-        "SELECT count(*), min(arrived) FROM (SELECT arrived FROM requests WHERE student = ? AND arrived > ? "
+        "SELECT count(*), min(arrived) FROM (SELECT arrived FROM requests WHERE student = ? AND kind = ? AND "
+        "arrived > ? "
         "AND state <> 'failed' ORDER BY arrived DESC LIMIT ?)",
-        student, now - window, limit);
+        student, std::string(limits.kind), now - window, limit);
     count.executeStep();
     if (count.getColumn(0).getInt() < limit) return std::nullopt;
     const double again = limit == 0 ? window : count.getColumn(1).getDouble() + window - now;
     return Refusal{
         fmt::format("over_{}", word),
-        fmt::format("{} runs {} {} are allowed, and you have used all of them; cancelled ones count", limit,
-                    word[0] == 'h' ? "an" : "a", word),
+        fmt::format("{} {} {} {} are allowed, and you have used all of them; cancelled ones count", limit,
+                    limits.kind == kRun ? "runs" : "runs with counters", word[0] == 'h' ? "an" : "a", word),
         limit == 0 ? "ask your instructor" : fmt::format("run it again in {}", minutes_text(again)), ""};
   };
   if (auto refused = over(limits.runs_per_hour, 3600, "hour")) return refused;
@@ -91,7 +97,8 @@ std::optional<Refusal> Queue::Impl::make_room(const NewRequest& request, const L
   auto oldest = query(
       "SELECT id, kept FROM requests WHERE student = ?1 AND kept > 0 AND state NOT IN ('queued', 'running') "
       "AND "
-      "id NOT IN (SELECT max(id) FROM requests WHERE student = ?1 AND state = 'judged' GROUP BY lab) ORDER "
+      "id NOT IN (SELECT max(id) FROM requests WHERE student = ?1 AND state = 'judged' AND kind = 'run' "
+      "GROUP BY lab) ORDER "
       "BY id",
       request.student);
   while (own + bytes > limits.student_bytes && oldest.executeStep()) {
@@ -133,11 +140,10 @@ std::variant<Entered, Refusal> Queue::enter(const NewRequest& request, const Lim
     impl_->know(request.student);
     impl_
         ->query(
-            "INSERT INTO requests (student, key, lab, cases, hash, bytes, state, arrived, kept) VALUES (?1, "
-            "?2, "
-            "?3, ?4, ?5, ?6, 'queued', ?7, ?6)",
+            "INSERT INTO requests (student, key, lab, cases, hash, bytes, state, arrived, kept, kind) VALUES "
+            "(?1, ?2, ?3, ?4, ?5, ?6, 'queued', ?7, ?6, ?8)",
             request.student, request.key, request.lab, json(request.cases).dump(), request.hash,
-            static_cast<std::int64_t>(request.bytes), now)
+            static_cast<std::int64_t>(request.bytes), now, std::string(limits.kind))
         .exec();
     const std::int64_t id = impl_->database.getLastInsertRowid();
     fs::remove_all(folder_of(id));

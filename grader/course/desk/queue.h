@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -20,9 +21,16 @@ namespace warpgrade::desk {
 
 double now_s();
 
+// A run is judged. A profile counts on the hardware, apart from runs: a class of the queue with a quota of
+// its own, which can end by itself.
+inline constexpr const char *kRun = "run", *kProfile = "profile";
+// A setting of the queue: why the class of profiles has ended; "": it has not.
+inline constexpr const char* kCountersEnded = "counters_ended";
+
 struct Request {
   std::int64_t id = 0;
   std::string student, lab, hash, state, message, verdict;
+  std::string kind = kRun;
   std::vector<std::string> cases;
   double arrived = 0, started = 0, ended = 0;
   int place = 0;      // of those that wait, from 1 on; 0: not known yet
@@ -38,6 +46,7 @@ struct Limits {
   int runs_per_hour = 0, runs_per_day = 0, waiting = 1;
   // Of files in the folders of runs, from desk.yaml.
   std::int64_t student_bytes = std::int64_t{64} << 20, desk_bytes = std::int64_t{8} << 30;
+  std::string_view kind = kRun;  // each kind has its own numbers
 };
 
 struct NewRequest {
@@ -135,6 +144,10 @@ class Queue {
   // Not only each student's last one.
   std::vector<Request> all_judged(const std::string& lab, const std::vector<std::string>& cases,
                                   double before) const;
+
+  // No profile is begun any more, and those that wait end: their students lose no turn of the quota. Runs
+  // go on.
+  void end_counters(const std::string& why, double now);
 
   // ---- administration
   std::string setting(const std::string& name) const;  // "drain": why nothing is taken; "": it is

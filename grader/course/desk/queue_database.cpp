@@ -61,6 +61,7 @@ Request read_request(SQLite::Statement& row) {
   request.wait_s = row.getColumn(12).getDouble();
   request.starts = row.getColumn(13).getInt();
   request.cancel_asked = row.getColumn(14).getInt() != 0;
+  request.kind = row.getColumn(15).getString();
   return request;
 }
 
@@ -77,9 +78,11 @@ Queue::Impl::Impl(const fs::path& path, int flags) : file(path), database(path.s
 
 void Queue::Impl::upgrade() {
   SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
-  if (database.execAndGet("PRAGMA user_version").getInt() == 1) {  // else another process was first
-    database.exec(kFromVersion1);
-    database.exec(fmt::format("PRAGMA user_version = {}", kQueueVersion));
+  // Another process may have been first.
+  for (int version = database.execAndGet("PRAGMA user_version").getInt(); version < kQueueVersion;
+       ++version) {
+    database.exec(kFromVersion[version - 1]);
+    database.exec(fmt::format("PRAGMA user_version = {}", version + 1));
   }
   transaction.commit();
 }
@@ -140,8 +143,9 @@ Queue::Queue(fs::path desk, bool between_hosts) : desk_(std::move(desk)) {
   try {
     impl_ = std::make_unique<Impl>(file, SQLite::OPEN_READWRITE);
     const int version = impl_->database.execAndGet("PRAGMA user_version").getInt();
-    if (version == 1) impl_->upgrade();
-    if (version != kQueueVersion && version != 1)
+    const bool older = version >= 1 && version < kQueueVersion;
+    if (older) impl_->upgrade();
+    if (version != kQueueVersion && !older)
       throw UsageError(
           "{}: another version of warpgrade made this queue (version {}; this one reads version {})",
           file.string(), version, kQueueVersion);

@@ -16,7 +16,7 @@ namespace warpgrade::desk {
 
 inline constexpr const char* kRequestColumns =
     "id, student, lab, hash, state, message, verdict, cases, arrived, started, ended, place, wait_s, starts, "
-    "cancel_asked";
+    "cancel_asked, kind";
 
 Request read_request(SQLite::Statement& row);
 std::vector<Request> read_requests(SQLite::Statement& query);
@@ -69,7 +69,7 @@ struct Queue::Impl {
     return read_requests(rows);
   }
 
-  void upgrade();  // a queue of version 1
+  void upgrade();  // a queue of an earlier version
 
   std::string setting(const std::string& name);
   void set(const std::string& name, const std::string& value);

@@ -3,16 +3,17 @@
 
 namespace warpgrade::desk {
 
-inline constexpr int kQueueVersion = 2;
+inline constexpr int kQueueVersion = 3;
 
-// What brings a queue of the version before to this one: of ended runs nothing is known, and
-// remove_old_files() measures them.
-inline constexpr const char* kFromVersion1 =
-    "ALTER TABLE requests ADD COLUMN kept INTEGER NOT NULL DEFAULT -1";
+// What brings a queue of an earlier version to the next one. Of ended runs of version 1 nothing is known, and
+// remove_old_files() measures them; version 2 knew runs alone.
+inline constexpr const char* kFromVersion[] = {
+    "ALTER TABLE requests ADD COLUMN kept INTEGER NOT NULL DEFAULT -1",
+    "ALTER TABLE requests ADD COLUMN kind TEXT NOT NULL DEFAULT 'run'"};
 
-// A run's key is its student's: the same one sent again is the same run. `kept` is how many bytes its folder
-// has; -1: to be measured. `served` is the number of the turn
-// at which a student was last served, by which turns are fair.
+// `kind`: run, or profile, which counts on the hardware and judges nothing. A run's key is its student's: the
+// same one sent again is the same run. `kept` is how many bytes its folder has; -1: to be measured. `served`
+// is the number of the turn at which a student was last served, by which turns are fair.
 inline constexpr const char* kQueueSchema = R"sql(
 CREATE TABLE requests (
   id INTEGER PRIMARY KEY AUTOINCREMENT, student TEXT NOT NULL, key TEXT NOT NULL, lab TEXT NOT NULL,
@@ -20,7 +21,7 @@ CREATE TABLE requests (
   verdict TEXT NOT NULL DEFAULT '', worker TEXT NOT NULL DEFAULT '', arrived REAL NOT NULL, started REAL NOT NULL DEFAULT 0,
   ended REAL NOT NULL DEFAULT 0, starts INTEGER NOT NULL DEFAULT 0, deaths INTEGER NOT NULL DEFAULT 0,
   place INTEGER NOT NULL DEFAULT 0, wait_s REAL NOT NULL DEFAULT 0, cancel_asked INTEGER NOT NULL DEFAULT 0,
-  kept INTEGER NOT NULL DEFAULT 0,
+  kept INTEGER NOT NULL DEFAULT 0, kind TEXT NOT NULL DEFAULT 'run',
   UNIQUE (student, key));
 CREATE INDEX requests_by_state ON requests (state);
 CREATE INDEX requests_by_student ON requests (student, arrived);

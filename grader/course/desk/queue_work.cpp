@@ -15,19 +15,26 @@ namespace {
 constexpr int kMostDeaths = 2;   // of judges at a run: it is repeated once
 constexpr int kMostStarts = 50;  // however often the machine itself went down
 
+// What may be begun: of profiles none once their class has ended.
+const std::string kTakable = fmt::format(
+    "state = 'queued' AND (kind = 'run' OR NOT EXISTS (SELECT 1 FROM settings WHERE name = '{}' AND value <> "
+    "''))",
+    kCountersEnded);
+
 }  // namespace
 
 std::optional<Request> Queue::take(const std::string& worker, double now) {
   // A look first: a transaction would wait for others, and mostly there is nothing to take.
   const bool any = impl_->guarded([&] {
-    return impl_->query("SELECT 1 FROM requests WHERE state = 'queued' LIMIT 1").executeStep() &&
+    return impl_->query(fmt::format("SELECT 1 FROM requests WHERE {} LIMIT 1", kTakable)).executeStep() &&
            impl_->setting("pause").empty();
   });
   if (!any) return std::nullopt;
   return impl_->alone([&]() -> std::optional<Request> {
-    auto next = impl_->one(
-        "state = 'queued' AND student NOT IN (SELECT student FROM requests WHERE state = 'running') "
-        "ORDER BY (SELECT served FROM students s WHERE s.student = requests.student), id LIMIT 1");
+    auto next =
+        impl_->one(kTakable +
+                   " AND student NOT IN (SELECT student FROM requests WHERE state = 'running') "
+                   "ORDER BY (SELECT served FROM students s WHERE s.student = requests.student), id LIMIT 1");
     if (!next) return std::nullopt;
     const std::int64_t turn = 1 + std::atoll(impl_->setting("turn").c_str());
     impl_->set("turn", std::to_string(turn));
@@ -97,6 +104,16 @@ void Queue::see_worker(const Worker& worker, double now) {
   });
 }
 
+void Queue::end_counters(const std::string& why, double now) {
+  impl_->alone([&] {
+    impl_->set(kCountersEnded, why);
+    for (const Request& request : impl_->many("state = 'queued' AND kind = ?", kProfile))
+      impl_->end(request.id, "failed", "",
+                 "the desk counts no more on its GPU: " + why + "; it does not count", now);
+    return true;
+  });
+}
+
 // ---- the supervisor
 
 std::vector<Request> Queue::running() const {
@@ -138,7 +155,8 @@ void Queue::write_places(int workers) {
   if (order.empty()) return;
   impl_->alone([&] {
     auto mean = impl_->query(
-        "SELECT avg(ended - started) FROM (SELECT ended, started FROM requests WHERE state = 'judged' ORDER "
+        "SELECT avg(ended - started) FROM (SELECT ended, started FROM requests WHERE state = 'judged' AND "
+        "kind = 'run' ORDER "
         "BY ended "
         "DESC LIMIT 20)");
     mean.executeStep();
@@ -220,7 +238,8 @@ std::vector<Request> Queue::ended_since(std::int64_t after_id, double since) con
 std::vector<Request> Queue::latest_judged(const std::string& lab) const {
   return impl_->guarded([&] {
     return impl_->many(
-        "id IN (SELECT max(id) FROM requests WHERE state = 'judged' AND lab = ? GROUP BY student) ORDER BY "
+        "id IN (SELECT max(id) FROM requests WHERE state = 'judged' AND kind = 'run' AND lab = ? GROUP BY "
+        "student) ORDER BY "
         "student",
         lab);
   });
@@ -230,7 +249,8 @@ std::vector<Request> Queue::latest_judged(const std::string& lab, const std::vec
                                           double before) const {
   return impl_->guarded([&] {
     return impl_->many(
-        "id IN (SELECT max(id) FROM requests WHERE state = 'judged' AND lab = ? AND cases = ? AND arrived < "
+        "id IN (SELECT max(id) FROM requests WHERE state = 'judged' AND kind = 'run' AND lab = ? AND cases = "
+        "? AND arrived < "
         "? GROUP BY student) ORDER BY student",
         lab, json(cases).dump(), before);
   });
@@ -239,8 +259,9 @@ std::vector<Request> Queue::latest_judged(const std::string& lab, const std::vec
 std::vector<Request> Queue::all_judged(const std::string& lab, const std::vector<std::string>& cases,
                                        double before) const {
   return impl_->guarded([&] {
-    return impl_->many("state = 'judged' AND lab = ? AND cases = ? AND arrived < ? ORDER BY id", lab,
-                       json(cases).dump(), before);
+    return impl_->many(
+        "state = 'judged' AND kind = 'run' AND lab = ? AND cases = ? AND arrived < ? ORDER BY id", lab,
+        json(cases).dump(), before);
   });
 }
 

@@ -24,6 +24,7 @@
 #include "course/desk/housekeeping.h"
 #include "course/desk/queue.h"
 #include "course/desk/standing_array.h"
+#include "course/hardware/hardware_profile.h"
 #include "course/ingest/unpack.h"
 
 namespace warpgrade::desk {
@@ -149,6 +150,13 @@ class Server {
   // What was judged when the last supervisor died has lost its worker: workers do not outlive it.
   void begin() {
     remove_left_staged();
+    queue_.set(kCountersEnded, "");  // whoever starts the desk again has looked at the GPU
+    if (config_.counters)
+      if (const std::string why = hardware::refusal(); !why.empty()) {
+        log_.add("no_counters", {{"why", why}});
+        fmt::print("runs with counters are not offered: {}\n", why);
+        queue_.set(kCountersEnded, why);
+      }
     if (config_.executor == "slurm") return begin_cluster();
     const Backend backend = choose_backend(config_.backend);
     queue_.set("backend", backend.name);

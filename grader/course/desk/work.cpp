@@ -17,6 +17,7 @@
 #include "base/files.h"
 #include "base/process.h"
 #include "course/desk/config.h"
+#include "course/desk/counted_run.h"
 #include "course/desk/housekeeping.h"
 #include "course/desk/judged_run.h"
 #include "course/desk/queue.h"
@@ -121,7 +122,9 @@ class WorkLoop {
       const FileDescriptor lock = lock_of(request);
       config_ = Config::read(options_.desk);  // an instructor may have changed it meanwhile
       queue_.add_event(request, "begun", {{"tell", "begun"}});
-      const Ending ended = JudgedRun(queue_, config_, request, options_.gpu).execute();
+      const Ending ended = request.kind == kProfile
+                               ? CountedRun(queue_, config_, request, options_.gpu).execute()
+                               : JudgedRun(queue_, config_, request, options_.gpu).execute();
       const bool counted = queue_.end(request, ended.state, ended.verdict, ended.message, now_s());
       if (counted) keep_what_counts(queue_, request.id, ended.state);
       log_.add("ended", {{"run", request.id},

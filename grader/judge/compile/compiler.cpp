@@ -323,9 +323,10 @@ std::vector<fs::path> Compiler::runner_objects(CompileOptions& options) {
   const std::vector<fs::path> objects = own_objects(
       options, "runner",
       {"judge/runner/runner_main.cpp", "judge/runner/host_main.cpp", "judge/runner/submission_calls.cpp",
-       "judge/runner/launch_watch.cpp", "judge/runner/device_memory.cpp", "judge/runner/native_timing.cpp",
-       "judge/executor/driver/timing_gate.cpp", "judge/executor/driver/driver_api.cpp",
-       "judge/executor/driver/imported_memory.cpp", "judge/executor/driver/timing_kernels.cu"});
+       "judge/runner/launch_watch.cpp", "judge/runner/tape_player.cpp", "judge/runner/device_memory.cpp",
+       "judge/runner/native_timing.cpp", "judge/executor/driver/timing_gate.cpp",
+       "judge/executor/driver/driver_api.cpp", "judge/executor/driver/imported_memory.cpp",
+       "judge/executor/driver/timing_kernels.cu"});
   const std::string part = options.lab + "_runner.cpp";
   const auto declared = declaration::find_declaration(options.lab);
   if (declared) options.contract = made_contract(cache_, *declared);

@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/inject.h"
 #include "judge/judging/shared_host_memory.h"
+#include "judge/judging/tape_keeper.h"
 #include "judge/judging/timed_phase.h"
 #include "judge/judging/verdict.h"
 
@@ -269,11 +270,20 @@ void CaseJudge::count_behind_timing() {
   }
 }
 
+// What the first run is given, before the submission has touched it.
+void CaseJudge::keep_first_calls(const Arguments& arguments) {
+  if (context_.keep_calls.empty() || context_.backend != "emulator" || repetitions_ > 0) return;
+  std::vector<SharedBuffer> buffers = buffers_->input_buffers();
+  for (SharedBuffer& buffer : buffers_->output_buffers()) buffers.push_back(std::move(buffer));
+  keep_calls(context_.keep_calls, context_.submission.executable, buffers, plan_arguments(), arguments);
+}
+
 std::optional<Outcome> CaseJudge::run_once(const Arguments& arguments) {
   inject("run", context_.submission.label);
   let_others_go_first();
   const Phases::Scope running(phases_, "run");
   buffers_->poison();
+  keep_first_calls(arguments);
   const Answer answer = submission_->call(Op::kRun, arguments, protocol::Follow::kWriters);
   buffers_->snapshot();
   ++repetitions_;

@@ -114,6 +114,7 @@ class CaseJudge {
   bool closely() const { return closely_; }
   // Poison, run, snapshot, integrity; the lab checks the private output.
   std::optional<Outcome> run_once(const Arguments& arguments = {});
+  void keep_first_calls(const Arguments& arguments);
   // On a GPU, for speed cases.
   std::optional<Outcome> timed_phase();
   int pairs_to_come() const;

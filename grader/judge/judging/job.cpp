@@ -104,6 +104,7 @@ json JudgeJob::to_json() const {
           {"another_follows", context.another_follows},
           {"first_refusal_ends", context.first_refusal_ends},
           {"note_outputs", context.note_outputs},
+          {"keep_calls", context.keep_calls},
           {"gpu_lease", context.gpu_lease},
           {"alone", context.alone},
           {"cases", case_list}};
@@ -133,6 +134,7 @@ JudgeJob JudgeJob::from_json(const json& j) {
   job.context.another_follows = j.at("another_follows");
   job.context.first_refusal_ends = j.at("first_refusal_ends");
   job.context.note_outputs = j.at("note_outputs");
+  job.context.keep_calls = j.at("keep_calls");
   job.context.gpu_lease = j.at("gpu_lease");
   job.context.alone = j.at("alone");
   for (const json& c : j.at("cases")) job.cases.push_back(case_from_json(c));

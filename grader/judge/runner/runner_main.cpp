@@ -1,5 +1,6 @@
 // The submission's objects and this thin main. Started with WARPGRADE_EXECUTOR it is the host process of an
-// executor (host_main.cpp). Else it runs without one: it serves one command at a time on descriptor 3 and
+// executor (host_main.cpp); with WARPGRADE_TAPE it plays a case by itself, for a profiler (tape_player.cpp).
+// Else it runs without one: it serves one command at a time on descriptor 3 and
 // ends when the judge hangs up. Baselines of ours run so, and submissions with --direct, whose words only
 // lower a verdict.
 #include <cuda_runtime.h>
@@ -19,11 +20,13 @@
 #include <vector>
 
 #include "device_memory.h"
+#include "judge/protocol/call_tape.h"
 #include "judge/protocol/peer.h"
 #include "judge/protocol/protocol.h"
 #include "native_timing.h"
 #include "runner_lab.h"
 #include "submission_calls.h"
+#include "tape_player.h"
 
 namespace warpgrade::runner {
 namespace {
@@ -165,6 +168,9 @@ int serve_until_end() {
 }  // namespace warpgrade::runner
 
 int main() {
+  // A profiler looks into the process that it has started.
+  if (const char* tape = std::getenv(warpgrade::protocol::kTapeVariable); tape != nullptr)
+    return warpgrade::runner::play_tape(tape);
   prctl(PR_SET_DUMPABLE, 0);
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   if (std::getenv("WARPGRADE_EXECUTOR") != nullptr) return warpgrade::runner::serve_executor();

@@ -105,6 +105,21 @@ void deny_all(const Filter& filter, int error, const Names& names) {
   for (const char* name : names) deny(filter, error, name);
 }
 
+// Sockets of other families are paths into rarely used parts of the kernel; the network is
+// another namespace's.
+void deny_sockets(const Filter& filter, BoxKind kind) {
+  for (const char* call : {"socket", "socketpair"}) {
+    if (kind != BoxKind::kProfiler) {
+      deny(filter, EAFNOSUPPORT, call, SCMP_A0(SCMP_CMP_NE, AF_UNIX));
+      continue;
+    }
+    for (int family = 0; family < AF_INET6; ++family)  // a rule compares one number
+      if (family != AF_UNIX && family != AF_INET)
+        deny(filter, EAFNOSUPPORT, call, SCMP_A0(SCMP_CMP_EQ, static_cast<scmp_datum_t>(family)));
+    deny(filter, EAFNOSUPPORT, call, SCMP_A0(SCMP_CMP_GT, AF_INET6));
+  }
+}
+
 // Timers stay: a thread that sleeps does all that a timer does. Silence while others are timed is the
 // freezer's, under which neither runs.
 Filter make_filter(BoxKind kind) {
@@ -114,7 +129,7 @@ Filter make_filter(BoxKind kind) {
   if (!filter) throw JudgeFault("no filter of system calls: no memory");
   require(seccomp_attr_set(filter.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS), "other ABIs");
   seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2);  // a search tree, where the library has it
-  deny_all(filter, EPERM, kReachingIntoProcesses);
+  if (kind != BoxKind::kProfiler) deny_all(filter, EPERM, kReachingIntoProcesses);
   deny_all(filter, EPERM, kKernelInterfaces);
   deny_all(filter, EPERM, kMountsAndNamespaces);
   deny_all(filter, EPERM, kMachine);
@@ -126,10 +141,7 @@ Filter make_filter(BoxKind kind) {
   deny(filter, EPERM, "ioctl", SCMP_A1(SCMP_CMP_MASKED_EQ, kLowWord, TIOCSTI));
   constexpr scmp_datum_t kTiocLinux = 0x541c;
   deny(filter, EPERM, "ioctl", SCMP_A1(SCMP_CMP_MASKED_EQ, kLowWord, kTiocLinux));
-  // Sockets of other families are paths into rarely used parts of the kernel; the network is
-  // another namespace's.
-  deny(filter, EAFNOSUPPORT, "socket", SCMP_A0(SCMP_CMP_NE, AF_UNIX));
-  deny(filter, EAFNOSUPPORT, "socketpair", SCMP_A0(SCMP_CMP_NE, AF_UNIX));
+  deny_sockets(filter, kind);
   // Addresses that are not randomised, and other systems' habits. A compiler may turn randomising off
   // for itself.
   if (kind == BoxKind::kRunner) deny(filter, EPERM, "personality", SCMP_A0(SCMP_CMP_NE, 0));
@@ -162,9 +174,9 @@ const FilterProbe& probe_syscall_filter() {
 std::optional<FileDescriptor> syscall_filter(BoxKind kind) {
   if (!probe_syscall_filter().works) return std::nullopt;
   static std::mutex mutex;
-  static std::array<std::string, 2> filters;
+  static std::array<std::string, 3> filters;
   const std::lock_guard lock(mutex);
-  std::string& bytes = filters[kind == BoxKind::kRunner ? 0 : 1];
+  std::string& bytes = filters[static_cast<std::size_t>(kind)];
   if (bytes.empty()) bytes = exported(kind);
   // A file of its own each time: readers of one file would share its position.
   FileDescriptor file(memfd_create("filter", MFD_CLOEXEC));

@@ -10,8 +10,9 @@
 
 namespace warpgrade {
 
-// The compiler's box may do a little more than a submission's.
-enum class BoxKind { kRunner, kCompiler };
+// The compiler's box may do a little more than a submission's. NVIDIA's profiler talks to the program that it
+// has started through the box's own loopback, and looks into it.
+enum class BoxKind { kRunner, kCompiler, kProfiler };
 
 // Whether a filter can be had: built with libseccomp, and the kernel takes filters.
 struct FilterProbe {

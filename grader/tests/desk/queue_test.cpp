@@ -173,6 +173,7 @@ TEST_F(DeskQueue, TakesOverAQueueOfTheVersionBefore) {
   {
     SQLite::Database before((scratch_.path() / "queue.sqlite").string(), SQLite::OPEN_READWRITE);
     before.exec("ALTER TABLE requests DROP COLUMN kept");
+    before.exec("ALTER TABLE requests DROP COLUMN kind");
     before.exec("PRAGMA user_version = 1");
     before.exec(
         "INSERT INTO requests (student, key, lab, cases, hash, bytes, state, arrived) VALUES ('ada', 'k', "
@@ -184,6 +185,64 @@ TEST_F(DeskQueue, TakesOverAQueueOfTheVersionBefore) {
   EXPECT_EQ(queue.ended_and_not_measured(), std::vector<std::int64_t>{1});
   queue.set_kept(1, 9);
   EXPECT_EQ(Queue(scratch_.path()).kept_bytes("ada"), 9);
+}
+
+TEST_F(DeskQueue, TakesOverAQueueThatKnewRunsAlone) {
+  {
+    SQLite::Database before((scratch_.path() / "queue.sqlite").string(), SQLite::OPEN_READWRITE);
+    before.exec("ALTER TABLE requests DROP COLUMN kind");
+    before.exec("PRAGMA user_version = 2");
+    before.exec(
+        "INSERT INTO requests (student, key, lab, cases, hash, bytes, state, arrived) VALUES ('ada', 'k', "
+        "'spmm', "
+        "'[]', 'h', 7, 'judged', 1)");
+  }
+  EXPECT_EQ(Queue(scratch_.path()).find("ada", 1)->kind, kRun);
+  EXPECT_EQ(Queue(scratch_.path()).latest_judged("spmm").size(), 1u) << "opened again";
+}
+
+constexpr Limits kTwoProfiles{2, 2, 1, 1 << 20, 1 << 20, kProfile};
+
+TEST_F(DeskQueue, GivesProfilesAQuotaOfTheirOwnAndCountsThemNowhereElse) {
+  Queue queue(scratch_.path());
+  const Limits one_run{1, 1, 1};
+  EXPECT_EQ(refused(queue, "ada", "r1", 1, one_run), "");
+  EXPECT_EQ(refused(queue, "ada", "p1", 2, kTwoProfiles), "") << "beside a run that waits";
+  EXPECT_EQ(refused(queue, "ada", "p2", 3, kTwoProfiles), "one_at_a_time");
+  EXPECT_EQ(queue.take("w", 4)->kind, kRun) << "one of a student at a time, in their order";
+  EXPECT_FALSE(queue.take("w", 5));
+  ASSERT_TRUE(queue.end(queue.running().at(0), "judged", "accepted", "", 6));
+  const auto profile = queue.take("w", 7);
+  ASSERT_EQ(profile->kind, kProfile);
+  ASSERT_TRUE(queue.end(*profile, "judged", "", "", 8));
+  EXPECT_EQ(queue.latest_judged("spmm").at(0).id, 1) << "the profile came later, and judged nothing";
+  EXPECT_EQ(queue.all_judged("spmm", {"a case"}, 100).size(), 1u);
+  EXPECT_EQ(refused(queue, "ada", "p2", 9, kTwoProfiles), "");
+  ASSERT_TRUE(queue.end(*queue.take("w", 10), "judged", "", "", 11));
+  EXPECT_EQ(refused(queue, "ada", "p3", 12, kTwoProfiles), "over_hour");
+  EXPECT_EQ(refused(queue, "ada", "r2", 13, one_run), "over_hour") << "profiles are no runs";
+  queue.quota("ada", 5, 5);
+  EXPECT_EQ(refused(queue, "ada", "p3", 14, kTwoProfiles), "over_hour")
+      << "an administrator's numbers are of runs";
+  EXPECT_EQ(refused(queue, "ada", "p3", 86412, kTwoProfiles), "") << "a day later";
+}
+
+TEST_F(DeskQueue, EndsTheClassOfProfilesAndGoesOnWithRuns) {
+  Queue queue(scratch_.path());
+  ASSERT_EQ(refused(queue, "ada", "p", 1, kTwoProfiles), "");
+  ASSERT_EQ(refused(queue, "bo", "p", 2, kTwoProfiles), "");
+  entered(queue, "cy", "r", 3);
+  const auto hung = queue.take("w", 4);
+  queue.end_counters("the GPU hung", 5);
+  ASSERT_TRUE(queue.end(*hung, "failed", "", "", 6));
+  EXPECT_EQ(queue.find("bo", 2)->state, "failed") << "who waited is told";
+  EXPECT_NE(queue.find("bo", 2)->message.find("the GPU hung"), std::string::npos);
+  EXPECT_EQ(refused(queue, "bo", "q", 7, kTwoProfiles), "counters_ended");
+  EXPECT_EQ(queue.take("w", 8)->student, "cy") << "runs go on";
+  queue.set(kCountersEnded, "");
+  EXPECT_EQ(refused(queue, "bo", "q", 9, kTwoProfiles), "");
+  EXPECT_EQ(refused(queue, "ada", "q", 10, kTwoProfiles), "") << "what failed counts for no quota";
+  EXPECT_EQ(queue.take("w", 11)->kind, kProfile);
 }
 
 TEST_F(DeskQueue, KnowsARunByItsKeyAndShowsItToItsStudentAlone) {
