@@ -21,6 +21,7 @@
 #include "base/process.h"
 #include "base/reports_module.h"
 #include "base/say.h"
+#include "base/tables.h"
 #include "cli/commands.h"
 #include "cli/exported_class.h"
 #include "cli/grade_files.h"
