@@ -140,9 +140,9 @@ void CaseJudge::prepare_next(int most) {
 }
 
 // How many executors should wait for their program now: this submission's own, of which its first timed case
-// needs several, and those of the submission that comes next. These are sent for together, which takes most of
-// a second (one after another takes longer in all), and a timed phase waits until the GPU is quiet. So they
-// come up beside cases that are not timed, or else behind the timed runs of the last case but one.
+// needs several, and those of the submission that comes next. These are sent for together, which takes most
+// of a second (one after another takes longer in all), and a timed phase waits until the GPU is quiet. So
+// they come up beside cases that are not timed, or else behind the timed runs of the last case but one.
 int CaseJudge::executors_ahead(bool behind_runs) const {
   const bool spreads = spreads_timing();
   const bool ends = context_.cases_after == 0 || (context_.cases_after == 1 && behind_runs);

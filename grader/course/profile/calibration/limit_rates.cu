@@ -1,6 +1,7 @@
-// Measures what the share of the limit rests on (course/score/limit.h), on the GPU that is there, in seconds:
-// one JSON object. Each figure is the best of several runs of several shapes: a limit is what the device can
-// do at all. Units of arithmetic work on registers alone. `warpgrade calibrate --device` compiles and runs it.
+// Measures what the share of the limit rests on (course/score/limit.h), on the GPU that is there, in
+// seconds: one JSON object. Each figure is the best of several runs of several shapes: a limit is what the
+// device can do at all. Units of arithmetic work on registers alone. `warpgrade calibrate --device` compiles
+// and runs it.
 #include <cuda_runtime.h>
 
 #include <algorithm>
