@@ -71,17 +71,6 @@ TEST(Limit, IsKnownOfAnyDeviceThatWasMeasuredWhole) {
   }
 }
 
-TEST(Limit, RatesOfTheDeviceTakeThePlaceOfTheModels) {
-  json device = kH100;
-  device["rates"] = {{"dram_bytes_per_s", 2e12}, {"operations_per_s", {{"fp64", 1e12}, {"of no unit", 7}}}};
-  const auto rates = limit_rates(device), model = limit_rates(kH100);
-  EXPECT_EQ(rates->dram_bytes_per_s, 2e12);
-  EXPECT_EQ(rates->operations_per_s.at("fp64"), 1e12);
-  EXPECT_EQ(rates->l2_bytes_per_s, model->l2_bytes_per_s);
-  EXPECT_EQ(rates->operations_per_s.at("fp32"), model->operations_per_s.at("fp32"));
-  EXPECT_FALSE(rates->operations_per_s.contains("of no unit"));
-}
-
 TEST(Limit, OfADeviceWithoutRatesIsNotKnown) {
   EXPECT_TRUE(limit_rates(kH100));
   for (const char* name : {"NVIDIA H100 PCIe", "NVIDIA H100 80GB HBM3 MIG 1g.10gb", "NVIDIA Z9", ""}) {
@@ -97,13 +86,32 @@ TEST(Limit, OfADeviceWithoutRatesIsNotKnown) {
 
 TEST(Limit, TakesWhatWasMeasuredOnTheDeviceItself) {
   json device = kH100;
-  device["rates"] = {{"dram_bytes_per_s", 3.0e12}, {"operations_per_s", {{"fp32", 60e12}}}};
+  device["rates"] = {{"dram_bytes_per_s", 3.0e12},
+                     {"operations_per_s", {{"fp32", 60e12}, {"of no unit", 7}}}};
   const auto own = limit_rates(device), model = limit_rates(kH100);
   ASSERT_TRUE(own && model);
   EXPECT_EQ(own->dram_bytes_per_s, 3.0e12);
   EXPECT_EQ(own->operations_per_s.at("fp32"), 60e12);
   EXPECT_EQ(own->l2_bytes_per_s, model->l2_bytes_per_s);
+  EXPECT_FALSE(own->operations_per_s.contains("of no unit"));
   EXPECT_EQ(own->source, "measured on this device");
+}
+
+// What `calibrate --device` printed on an H100.
+json measured_on_an_h100() {
+  return json::parse(read_text(project_root() / "reports/published/h100/benches/rates.json"));
+}
+
+// NVIDIA's data sheet "H100 Tensor Core GPU" (SXM5; TF32 without sparsity, half of what it prints). Kernels
+// reach nine tenths of a memory's rate; a GPU that boosts passes the rest by its clock.
+TEST(Limit, RatesMeasuredOnAnH100AreThoseOfItsDataSheet) {
+  const json measured = measured_on_an_h100(), units = measured.at("operations_per_s");
+  const auto near = [](double rate, double sheet) { return rate > 0.9 * sheet && rate < 1.02 * sheet; };
+  EXPECT_TRUE(near(measured.at("dram_bytes_per_s"), 3.35e12));
+  EXPECT_TRUE(near(units.at("fp64"), 34e12));
+  EXPECT_TRUE(near(units.at("fp64 tensor"), 67e12));
+  EXPECT_TRUE(near(units.at("fp32"), 67e12));
+  EXPECT_TRUE(near(3 * units.at("tf32 x 3").get<double>(), 989e12 / 2));
 }
 
 std::vector<std::filesystem::path> published_sets() {
@@ -125,9 +133,14 @@ TEST(Limit, IsPassedByNoPublishedTime) {
   for (const auto& set : published_sets()) {
     for (const json& record : RunFolder(set).read_records()) {
       if (record.value("backend", "") != "cuda" || !record.contains("timing")) continue;
-      const auto limit = limit_of_record(record, limit_rates(record.at("device")));
+      json device = record.at("device");
+      const auto limit = limit_of_record(record, limit_rates(device));
       ASSERT_TRUE(limit) << set << " " << record.at("case").at("id");
-      const double share = limit->at("share");
+      double share = limit->at("share");
+      if (device.at("name") == kH100.at("name")) {  // nor by what one of its kind measured of itself
+        device["rates"] = measured_on_an_h100();
+        share = std::max(share, limit_of_record(record, limit_rates(device))->at("share").get<double>());
+      }
       EXPECT_LE(share, kRounding) << set << " " << record.at("submission").at("id") << " "
                                   << record.at("case").at("id") << " " << limit->dump();
       EXPECT_GT(share, 0);
