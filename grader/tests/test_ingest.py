@@ -312,6 +312,9 @@ def assert_time_is_accounted_for(run: Path) -> None:
             assert session["overhead_with_waiting_s"] == pytest.approx(session["wall_s"] - runs), session
             assert session["waited_s"] == phases.get("lease_wait", 0)
             assert session["overhead_s"] == pytest.approx(session["overhead_with_waiting_s"] - session["waited_s"])
+    for file in run.glob("cases/*/*.json"):
+        record = json.loads(file.read_text(encoding="utf-8"))
+        assert sum(record.get("phases", {}).values()) <= record.get("wall_s", 0) + 1e-3, record["case"]
 
 
 def test_lateness_costs_what_the_policy_says_and_can_be_rescored(tmp_path: Path) -> None:

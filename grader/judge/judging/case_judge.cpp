@@ -42,7 +42,6 @@ CaseJudge::CaseJudge(const JudgeContext& context, CaseSpec spec, std::string pre
 CaseJudge::~CaseJudge() = default;
 
 nlohmann::json CaseJudge::judge() {
-  const auto start = std::chrono::steady_clock::now();
   take_turn();
   // A submission's first case has no process on its way yet: it comes up while the input is opened.
   // (Baselines are not sent for as early: on an H200 contexts that came up side by side took half a second
@@ -93,7 +92,7 @@ nlohmann::json CaseJudge::judge() {
   if (submission_ && submission_->turn() > 0) record["executor_serves"] = submission_->turn();
   context_.services->retire(context_.submission, std::move(submission_), context_.cases_after > 0);
   buffers_.reset();
-  record["wall_s"] = seconds_since(start);
+  record["wall_s"] = seconds_since(began_);
   record["phases"] = phases_.to_json();
   return record;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <future>
 #include <memory>
 #include <optional>
@@ -206,6 +207,8 @@ class CaseJudge {
   void let_others_go_first();
 
   const JudgeContext& context_;
+  // A lab's own constructor opens or draws the input, which is part of the case.
+  const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   Phases phases_, timed_phases_;  // where the time went; within the timed phase
   CaseSpec spec_;
   std::string prefix_;
