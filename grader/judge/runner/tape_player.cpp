@@ -1,6 +1,5 @@
 #include "tape_player.h"
 
-#include <cuda_profiler_api.h>
 #include <cuda_runtime.h>
 
 #include <cstdio>
@@ -14,6 +13,11 @@
 #include "judge/protocol/call_tape.h"
 #include "runner_lab.h"
 #include "submission_calls.h"
+
+// Their header, cuda_profiler_api.h, is a package of its own, which a machine that compiles need not have; the
+// runtime has them.
+extern "C" cudaError_t cudaProfilerStart();
+extern "C" cudaError_t cudaProfilerStop();
 
 namespace warpgrade::runner {
 namespace {
