@@ -14,8 +14,8 @@
 #include "runner_lab.h"
 #include "submission_calls.h"
 
-// Their header, cuda_profiler_api.h, is a package of its own, which a machine that compiles need not have; the
-// runtime has them.
+// Their header, cuda_profiler_api.h, is a package of its own, which a machine that compiles need not have;
+// the runtime has them.
 extern "C" cudaError_t cudaProfilerStart();
 extern "C" cudaError_t cudaProfilerStop();
 
