@@ -45,7 +45,7 @@ std::vector<std::vector<std::string>> rows_of(const json& measured, const json& 
 void calibrate_device(const JudgeDevice& device) {
   const std::string name = device.about.value("name", "");
   say("{}, {}: {} runs, a minute\n", device.name, name, kRuns);
-  const RatesMeasured measured = measure_rates(device, kRuns);
+  const RatesMeasured measured = measure_rates(device.about, device.visible, kRuns);
   keep_rates(device.about, measured.rates);
   const auto model = limit_rates(device.about);
   tell("{}, {}\n\n{}\n", device.name, name,

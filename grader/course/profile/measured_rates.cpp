@@ -45,16 +45,15 @@ void compile_program(const json& device, const fs::path& program) {
   run_or_throw(options, fmt::format("{}: it does not compile", kProgram));
 }
 
-json run_program(const fs::path& program, const JudgeDevice& device) {
+json run_program(const fs::path& program, const std::string& name, const std::string& visible) {
   ProcessOptions options;
   options.command = {program.string()};
-  if (!device.visible.empty()) options.environment["CUDA_VISIBLE_DEVICES"] = device.visible;
+  if (!visible.empty()) options.environment["CUDA_VISIBLE_DEVICES"] = visible;
   options.timeout = std::chrono::minutes(1);
-  const ProcessResult result =
-      run_or_throw(options, fmt::format("{}: its rates cannot be measured", device.name));
+  const ProcessResult result = run_or_throw(options, fmt::format("{}: its rates cannot be measured", name));
   const json rates = json::parse(result.standard_output, nullptr, false);
   if (!rates.is_object())
-    throw UsageError("{}: {} printed no JSON object: {}", device.name, kProgram, result.standard_output);
+    throw UsageError("{}: {} printed no JSON object: {}", name, kProgram, result.standard_output);
   return rates;
 }
 
@@ -123,14 +122,14 @@ json measured_rates(const json& device) {
   return rates;
 }
 
-RatesMeasured measure_rates(const JudgeDevice& device, int runs) {
+RatesMeasured measure_rates(const json& device, const std::string& visible, int runs) {
   const TemporaryDirectory scratch("warpgrade-rates");
   const fs::path program = scratch.path() / "limit_rates";
-  compile_program(device.about, program);
+  compile_program(device, program);
   BestOf best;
-  for (int run = 0; run < runs; ++run) best.take(run_program(program, device));
+  for (int run = 0; run < runs; ++run) best.take(run_program(program, word(device, "name"), visible));
   RatesMeasured measured = best.result();
-  measured.rates["sm_count"] = device.about.value("sm_count", 0);
+  measured.rates["sm_count"] = device.value("sm_count", 0);
   measured.rates["measured_at"] = format_time(std::time(nullptr));
   return measured;
 }

@@ -4,8 +4,7 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
-
-#include "course/batch/devices.h"
+#include <string>
 
 namespace warpgrade {
 
@@ -22,10 +21,11 @@ struct RatesMeasured {
   std::string widest;    // and which figure it is
 };
 
-// Compiles calibration/limit_rates.cu and runs it on the device, `runs` times, in a process each: where the
+// Compiles calibration/limit_rates.cu and runs it on the device (CUDA_VISIBLE_DEVICES is
+// `visible`, unless that is empty), `runs` times, in a process each: where the
 // driver puts a context decides what a launch costs. Throws UsageError where the compiler or the program
 // fails. A minute at most; ten seconds of it are the compiler's.
-RatesMeasured measure_rates(const JudgeDevice& device, int runs);
+RatesMeasured measure_rates(const nlohmann::json& device, const std::string& visible, int runs);
 
 // Keeps them for later runs.
 void keep_rates(const nlohmann::json& device, const nlohmann::json& rates);
