@@ -321,6 +321,12 @@ def canonical(record: dict[str, Any]) -> str:
     return json.dumps(record, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
+def sealed(record: dict[str, Any]) -> str:
+    """The record's line, with the checksum of what it says."""
+    unsealed = {key: value for key, value in record.items() if key != "checksum"}
+    return canonical(unsealed | {"checksum": hashlib.sha256(canonical(unsealed).encode()).hexdigest()}) + "\n"
+
+
 def record_of(run: dict[str, Any], submission: dict[str, Any], case: dict[str, Any], verdict: str, ratio: float) -> str:
     """A sealed record."""
     record = {
@@ -333,8 +339,7 @@ def record_of(run: dict[str, Any], submission: dict[str, Any], case: dict[str, A
     }
     if case["kind"] == "speed" and verdict == "accepted":
         record["ratios"] = {"cusparse_default": {"median": ratio, "low": ratio * 0.98, "high": ratio * 1.02}}
-    record["checksum"] = hashlib.sha256(canonical(record).encode()).hexdigest()
-    return canonical(record) + "\n"
+    return sealed(record)
 
 
 def judge(folder: Path, people: list[Person]) -> None:

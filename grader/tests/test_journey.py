@@ -7,6 +7,7 @@ times are a GPU's (reports/published/h200/spmm/steps), the sources those that we
 from __future__ import annotations
 
 import json
+import math
 import shutil
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 import yaml
 from conftest import ROOT, warpgrade
+from generated_class import sealed
 
 SETS = ROOT / "reports/published/h200/spmm/steps"
 NOTES = {2: "note: staging A's entries should make it 1.5x as fast", 3: "note: [columns in groups, 20 % less time]"}
@@ -158,14 +160,29 @@ def counted(places: list[Path], student: str = "ada") -> dict[str, Any]:
     return dict(line)
 
 
-def test_a_gain_is_the_mean_of_the_cases_ratios(weeks: list[Path]) -> None:
-    records = [json.loads(line) for run in weeks for line in (run / "records.jsonl").open(encoding="utf-8")]
-    times = {(r["submission"]["id"], r["case"]["id"]): r["timing"]["median_us"] for r in records if "timing" in r}
+def records_of(run: Path) -> list[dict[str, Any]]:
+    """All of the run."""
+    return [json.loads(line) for line in (run / "records.jsonl").open(encoding="utf-8")]
+
+
+def most_certain(before: dict[str, Any], after: dict[str, Any]) -> float:
+    """How the speed-up of a case grew, over the baseline that says it within the narrowest interval."""
+
+    def squared_width(baseline: str) -> float:
+        return sum(math.log(r[baseline]["high"] / r[baseline]["low"]) ** 2 for r in (before, after))
+
+    baseline = min(after.keys() - {"self"}, key=squared_width)
+    return float(after[baseline]["median"] / before[baseline]["median"])
+
+
+def test_a_gain_is_the_mean_of_how_the_cases_speedups_grew(weeks: list[Path]) -> None:
+    records = [record for run in weeks for record in records_of(run)]
+    speedups = {(r["submission"]["id"], r["case"]["id"]): r["ratios"] for r in records if "ratios" in r}
     names = [name for run in weeks for name in steps_of(run)]
-    ratios = [times[names[2], case] / times[names[3], case] for name, case in times if name == names[3]]
-    mean = 1.0
-    for ratio in ratios:
-        mean *= ratio ** (1 / len(ratios))
+    cases = [case for name, case in speedups if name == names[3]]
+    mean = math.prod(
+        most_certain(speedups[names[2], case], speedups[names[3], case]) ** (1 / len(cases)) for case in cases
+    )
     versions = counted(weeks)["versions"]
     assert len(versions) == 5
     assert "gain" not in versions[0]
@@ -176,6 +193,28 @@ def test_a_gain_is_the_mean_of_the_cases_ratios(weeks: list[Path]) -> None:
     assert max(versions[1:], key=lambda version: version["gain"]["factor"]) is versions[3]
     assert versions[3]["gain"]["certain"]
     assert versions[3]["gain"]["low"] > 2
+
+
+def test_a_gpu_that_was_slower_in_another_week_makes_no_gain(weeks: list[Path]) -> None:
+    """The same program judged twice; in the first week everything took a fifth longer, the baselines too."""
+    run = weeks[1]
+    step = steps_of(run)[0]
+    shutil.copytree(run, weeks[0], dirs_exist_ok=True)
+    source = weeks[1] / "snapshots" / step / "spmm.cu"
+    source.write_text(source.read_text(encoding="utf-8") + "// other names, the same work\n", encoding="utf-8")
+    slower = records_of(weeks[0])
+    for record in slower:
+        for time in ("median_us", "low_us", "high_us"):
+            record["timing"][time] *= 1.2
+    (weeks[0] / "records.jsonl").write_text("".join(map(sealed, slower)), encoding="utf-8")
+    for week, place in enumerate(weeks):
+        write_class(place, [attempt("ada", week + 1, step, f"2026-11-1{week}T12:00:00Z")])
+    line = counted(weeks)
+    assert line["counts"]["versions"] == 2
+    gain = line["versions"][1]["gain"]
+    assert gain["factor"] == pytest.approx(1)
+    assert not gain["certain"]
+    assert line["counts"]["gains"] == 0
 
 
 def test_versions_notes_and_gains_are_counted(weeks: list[Path]) -> None:

@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/process.h"
+#include "base/scoped_variable.h"
 #include "base/text.h"
 #include "base/toolchain.h"
 #include "base/untrusted.h"
@@ -46,13 +47,18 @@ std::optional<JudgeDevice> device_of(const std::string& gpu) {
   return devices.front();
 }
 
-// The emulator describes itself as this GPU, and the program holds machine code for it.
-void describe_emulator_as(const JudgeDevice& device) {
-  const std::string architecture = std::to_string(device.about.at("compute_capability").get<int>());
-  setenv("WARPGRADE_EMULATOR_ARCH", architecture.c_str(), 1);
-  if (const std::string known = device_of_architecture(architecture); !known.empty())
-    setenv("WARPEMU_DEVICE", known.c_str(), 1);
-}
+// Where it lives, the emulator describes itself as this GPU, and the program holds machine code for it.
+struct EmulatedAs {
+  explicit EmulatedAs(const std::string& architecture)
+      : architecture_("WARPGRADE_EMULATOR_ARCH", architecture) {
+    if (const std::string known = device_of_architecture(architecture); !known.empty())
+      device_.emplace("WARPEMU_DEVICE", known);
+  }
+
+ private:
+  ScopedVariable architecture_;
+  std::optional<ScopedVariable> device_;
+};
 
 // The one case's record; its inputs lie in `kept` then.
 json judge(const HardwareOptions& options, const fs::path& run, const fs::path& kept) {
@@ -168,7 +174,8 @@ void write_profile(const HardwareProfile& profile, const fs::path& folder) {
 HardwareProfile hardware_profile(const HardwareOptions& options) {
   if (const std::string why = refusal(); !why.empty()) throw UsageError("no counters of a GPU: {}", why);
   const std::optional<JudgeDevice> device = device_of(options.gpu);
-  if (device) describe_emulator_as(*device);
+  std::optional<EmulatedAs> emulated;
+  if (device) emulated.emplace(std::to_string(device->about.at("compute_capability").get<int>()));
   const TemporaryDirectory scratch("warpgrade-hardware");
   const fs::path kept = scratch.path() / "case";
   make_directories(kept);

@@ -4,37 +4,15 @@
 #include <cmath>
 #include <cstdlib>
 #include <optional>
+#include <span>
+
+#include "base/error.h"
+#include "course/ingest/csv.h"
 
 namespace warpgrade::hardware {
 namespace {
 
-constexpr std::size_t kMostRows = 4096, kMostColumns = 4096;
-
-// The cells of one line; ncu puts each in quotes, doubles quotes inside, and breaks no line inside of them.
-std::vector<std::string> cells_of(const std::string& line) {
-  std::vector<std::string> cells;
-  for (std::size_t at = 0; at < line.size() && cells.size() < kMostColumns;) {
-    std::string cell;
-    const bool quoted = line[at] == '"';
-    if (quoted) ++at;
-    for (; at < line.size(); ++at) {
-      if (quoted && line[at] == '"') {
-        if (at + 1 >= line.size() || line[at + 1] != '"') break;
-        ++at;
-      } else if (!quoted && line[at] == ',') {
-        break;
-      }
-      cell += line[at];
-    }
-    if (quoted) ++at;
-    cells.push_back(std::move(cell));
-    if (at < line.size() && line[at] == ',')
-      ++at;
-    else
-      break;
-  }
-  return cells;
-}
+constexpr std::size_t kMostRows = 4096;
 
 // "1,000" and "12.5"; nothing for another text.
 std::optional<double> number_in(std::string text) {
@@ -46,35 +24,30 @@ std::optional<double> number_in(std::string text) {
   return value;
 }
 
-std::vector<std::string> lines_in(const std::string& text) {
-  std::vector<std::string> lines;
-  for (std::size_t at = 0; at < text.size() && lines.size() < kMostRows;) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    lines.push_back(text.substr(at, end - at));
-    if (lines.back().ends_with('\r')) lines.back().pop_back();
-    at = end + 1;
+// The rows from the header on; none where it is no table.
+std::vector<CsvTable::Row> table_in(const std::string& text) {
+  const std::size_t begin = text.starts_with("\"ID\"") ? 0 : text.find("\n\"ID\"");
+  if (begin == std::string::npos) return {};
+  try {
+    return csv_rows(text.substr(begin), "ncu's table");
+  } catch (const UsageError&) {  // an open quote
+    return {};
   }
-  return lines;
 }
 
 }  // namespace
 
 std::vector<LaunchRow> read_ncu_table(const std::string& text) {
+  const std::vector<CsvTable::Row> table = table_in(text);
+  if (table.empty()) return {};
+  const std::vector<std::string>& header = table.front().cells;
+  const auto name = std::ranges::find(header, "Kernel Name");
+  if (name == header.end()) return {};
   std::vector<LaunchRow> rows;
-  std::vector<std::string> header;
-  std::size_t name = 0;
-  for (const std::string& line : lines_in(text)) {
-    if (header.empty() && !line.starts_with("\"ID\"")) continue;
-    const std::vector<std::string> cells = cells_of(line);
-    if (header.empty()) {
-      header = cells;
-      const auto found = std::find(header.begin(), header.end(), "Kernel Name");
-      if (found == header.end()) return {};
-      name = static_cast<std::size_t>(found - header.begin());
-      continue;
-    }
+  for (const auto& [_, cells] : std::span(table).subspan(1)) {
+    if (rows.size() == kMostRows) break;
     if (cells.size() != header.size() || cells.front().empty()) continue;  // the line of units has no ID
-    LaunchRow row{cells[name], {}};
+    LaunchRow row{cells[static_cast<std::size_t>(name - header.begin())], {}};
     for (std::size_t i = 0; i < cells.size(); ++i)
       if (const auto value = number_in(cells[i]); value && header[i].find("__") != std::string::npos)
         row.metrics[header[i]] = *value;

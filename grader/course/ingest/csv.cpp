@@ -107,19 +107,22 @@ class Reader {
 
 }  // namespace
 
+std::vector<CsvTable::Row> csv_rows(std::string text, const std::string& name) {
+  Reader reader(std::move(text), name);
+  std::vector<CsvTable::Row> rows;
+  for (CsvTable::Row row; reader.next(row);) rows.push_back(row);
+  return rows;
+}
+
 CsvTable read_csv(const std::filesystem::path& file) {
-  Reader reader(read_text(file), file.string());
-  CsvTable table{file.string(), {}, {}};
-  CsvTable::Row row;
-  if (!reader.next(row)) throw UsageError("{} is empty; expected a line of column names", file.string());
-  table.header = row.cells;
-  while (reader.next(row)) {
-    if (row.cells.size() != table.header.size()) {
+  CsvTable table{file.string(), {}, csv_rows(read_text(file), file.string())};
+  if (table.rows.empty()) throw UsageError("{} is empty; expected a line of column names", file.string());
+  table.header = std::move(table.rows.front().cells);
+  table.rows.erase(table.rows.begin());
+  for (const CsvTable::Row& row : table.rows)
+    if (row.cells.size() != table.header.size())
       throw UsageError("{}:{}: expected {} fields as in the header, got {}", file.string(), row.line,
                        table.header.size(), row.cells.size());
-    }
-    table.rows.push_back(row);
-  }
   return table;
 }
 

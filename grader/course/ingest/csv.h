@@ -27,6 +27,10 @@ struct CsvTable {
   std::vector<Row> rows;  // as many cells as the header; blank lines are left out
 };
 
+// Of any text, the header's row among them. `name` stands in messages. Throws UsageError with the line: an
+// open quote, what is not UTF-8.
+std::vector<CsvTable::Row> csv_rows(std::string text, const std::string& name);
+
 // Throws UsageError with file and line: no header, an open quote, a row of another length.
 CsvTable read_csv(const std::filesystem::path& file);
 

@@ -1,11 +1,12 @@
 #include "course/ingest/times.h"
 
-#include <cstdlib>
 #include <filesystem>
 #include <mutex>
+#include <optional>
 #include <regex>
 
 #include "base/error.h"
+#include "base/scoped_variable.h"
 
 namespace warpgrade {
 namespace {
@@ -17,16 +18,11 @@ constexpr std::size_t kLongestTime = 100, kLongestZone = 100;
 // The C library knows zones by the environment's TZ alone, which belongs to the whole process.
 class ZoneInForce {
  public:
-  explicit ZoneInForce(const std::string& name) : lock_(mutex()) {
-    if (const char* before = std::getenv("TZ")) before_ = before;
-    setenv("TZ", (":" + name).c_str(), 1);
+  explicit ZoneInForce(const std::string& name) : lock_(mutex()), zone_(std::in_place, "TZ", ":" + name) {
     tzset();
   }
   ~ZoneInForce() {
-    if (before_)
-      setenv("TZ", before_->c_str(), 1);
-    else
-      unsetenv("TZ");
+    zone_.reset();
     tzset();
   }
   ZoneInForce(const ZoneInForce&) = delete;
@@ -38,7 +34,7 @@ class ZoneInForce {
     return one;
   }
   std::lock_guard<std::mutex> lock_;
-  std::optional<std::string> before_;
+  std::optional<ScopedVariable> zone_;
 };
 
 // The 31st of February would have become a day of March.

@@ -35,12 +35,15 @@ struct HandIn {
 JudgedVersion::Case case_of(const json& record) {
   JudgedVersion::Case found;
   found.accepted = record.at("outcome").at("verdict") == verdicts::kAccepted;
-  const json timing = record.value("timing", json::object()),
-             counters = record.value("counters", json::object());
-  found.median_us = figure(timing, "median_us");
-  found.low_us = figure(timing, "low_us");
-  found.high_us = figure(timing, "high_us");
-  found.warp_instructions = figure(counters, "warp_instructions");
+  found.warp_instructions = figure(record.value("counters", json::object()), "warp_instructions");
+  const json ratios = record.value("ratios", json::object());
+  for (const auto& [baseline, ratio] : ratios.items()) {
+    if (baseline == "self") continue;  // of --self: the submission's own program, which changes as it does
+    const double low = figure(ratio, "low"), high = figure(ratio, "high"), median = figure(ratio, "median");
+    const bool has_interval = ratio.value("confidence", 0.95) > 0 && low > 0 && high >= low;
+    if (has_interval && median > 0)
+      found.speedups[baseline] = {std::log(median), std::log(high / low) / 2};
+  }
   return found;
 }
 
@@ -88,9 +91,8 @@ std::optional<HandIn> hand_in_of(const fs::path& run, const json& described, con
 using HandIns = std::map<std::string, std::vector<HandIn>>;  // by student
 
 void add_run(const fs::path& run, const std::string& lab, HandIns& hand_ins) {
-  static const Fields kFields{
-      "submission/id", "case/id",        "outcome/verdict",           "timing/median_us",
-      "timing/low_us", "timing/high_us", "counters/warp_instructions"};
+  static const Fields kFields{"submission/id", "case/id", "outcome/verdict", "ratios",
+                              "counters/warp_instructions"};
   const RunFolder folder(run);
   if (!folder.has_class()) return;
   const json described = folder.read_run();
@@ -107,17 +109,18 @@ void add_run(const fs::path& run, const std::string& lab, HandIns& hand_ins) {
 
 // ---- versions and gains
 
-// Half of the interval of the ratio's logarithm: both times vary, and one does not know of the other.
-double half_width(const JudgedVersion::Case& before, const JudgedVersion::Case& after) {
-  const auto half = [](const JudgedVersion::Case& c) {
-    return c.low_us > 0 && c.high_us > 0 ? std::log(c.high_us / c.low_us) / 2 : 0.0;
-  };
-  return std::hypot(half(before), half(after));
+// By the baseline that both were timed beside, and that says it most narrowly. Both intervals vary, and one
+// does not know of the other.
+std::optional<LogRatio> faster_by(const JudgedVersion::Case& before, const JudgedVersion::Case& after) {
+  std::optional<LogRatio> best;
+  for (const auto& [baseline, now] : after.speedups) {
+    const auto then = before.speedups.find(baseline);
+    if (then == before.speedups.end()) continue;
+    const LogRatio gained{now.middle - then->second.middle, std::hypot(now.half, then->second.half)};
+    if (!best || gained.half < best->half) best = gained;
+  }
+  return best;
 }
-
-struct LogRatio {
-  double middle = 0, half = 0;
-};
 
 Gain mean_gain(const std::vector<LogRatio>& ratios, const char* of) {
   double sum = 0, squares = 0;
@@ -144,8 +147,7 @@ std::optional<Gain> gain_between(const JudgedVersion& before, const JudgedVersio
     const auto old = before.cases.find(id);
     if (old == before.cases.end() || !old->second.accepted || !now.accepted) continue;
     const JudgedVersion::Case& then = old->second;
-    if (then.median_us > 0 && now.median_us > 0)
-      timed.push_back({std::log(then.median_us / now.median_us), half_width(then, now)});
+    if (const auto gained = faster_by(then, now)) timed.push_back(*gained);
     if (then.warp_instructions > 0 && now.warp_instructions > 0)
       counted.push_back({std::log(then.warp_instructions / now.warp_instructions), 0});
   }
@@ -210,13 +212,17 @@ CountsByStudent kept_counts(const RunFolder& run) {
   CountsByStudent counts;
   if (!fs::exists(file)) return counts;
   const json kept = json::parse(read_text(file), nullptr, false);
-  if (!kept.is_object() || kept.value("schema", "") != kCountsSchema || !kept.contains("students"))
-    throw UsageError("{}: expected what `warpgrade journey RUN... --keep-in RUN` writes; write it anew",
-                     file.string());
-  for (const auto& [student, line] : kept.at("students").items())
-    counts[student] = {{line.value("versions", 0), line.value("notes", 0), line.value("gains", 0)},
-                       line.value("arrived_whole", false)};
-  return counts;
+  try {
+    if (kept.at("schema") == kCountsSchema) {
+      for (const auto& [student, line] : kept.at("students").items())
+        counts[student] = {{line.at("versions"), line.at("notes"), line.at("gains")},
+                           line.at("arrived_whole")};
+      return counts;
+    }
+  } catch (const json::exception&) {  // of another form
+  }
+  throw UsageError("{}: expected what `warpgrade journey RUN... --keep-in RUN` writes; write it anew",
+                   file.string());
 }
 
 json gain_json(const Gain& gain) {

@@ -15,8 +15,15 @@
 
 namespace warpgrade {
 
+// A ratio's logarithm, and half of its interval of 95 %.
+struct LogRatio {
+  double middle = 0, half = 0;
+};
+
 // How many times as fast (on the emulator: as sparing of instructions) as the version before: the geometric
-// mean over the cases that both have right. `low` to `high` holds it with 95 %, by the times' own intervals.
+// mean over the cases that both have right. Two runs' times are not comparable beyond noise (a process keeps
+// its own cost of a launch, a GPU its clocks). So a case compares speed-ups over one baseline, which was timed
+// beside each of the two. `low` to `high` holds the mean with 95 %, by the speed-ups' intervals.
 struct Gain {
   double factor = 1, low = 1, high = 1;
   int cases = 0, slower = 0;  // `slower`: of these, beyond noise
@@ -32,8 +39,8 @@ struct JudgedVersion {
   std::string backend, device;
   struct Case {
     bool accepted = false;
-    double median_us = 0, low_us = 0, high_us = 0;  // 0: there is none
-    double warp_instructions = 0;
+    std::map<std::string, LogRatio> speedups;  // by baseline; only those with an interval
+    double warp_instructions = 0;              // 0: they were not counted
   };
   std::map<std::string, Case> cases;
 

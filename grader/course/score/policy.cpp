@@ -368,6 +368,8 @@ void read_journey(const Place& points, const Place& asked, Policy& policy) {
   policy.journey = {count("versions"), count("notes"), count("gains")};
   if (policy.journey_points > 0 && policy.journey == JourneyCounts{})
     points.refuse("nothing is asked for these points: give journey: {versions: 3, notes: 3, gains: 2}");
+  if (asked.defined() && !points.defined())
+    asked.refuse("no points are given for it: add journey to points: (0 gives none)");
 }
 
 void read_late(const Place& late, Policy& policy) {

@@ -122,6 +122,9 @@ TEST(JourneyPoints, APolicyThatAsksForNothingIsRefusedWithWhatToWrite) {
   EXPECT_NE(refusal(with_journey("10", ""))
                 .find("points.journey: nothing is asked for these points: give journey:"),
             std::string::npos);
+  EXPECT_NE(
+      refusal(kPolicy + std::string("journey: {notes: 1}\n")).find("journey: no points are given for it"),
+      std::string::npos);
   EXPECT_NE(refusal(with_journey("10", "journey: {version: 3}")).find("did you mean versions?"),
             std::string::npos);
   EXPECT_NE(
