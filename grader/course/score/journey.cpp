@@ -41,8 +41,7 @@ JudgedVersion::Case case_of(const json& record) {
     if (baseline == "self") continue;  // of --self: the submission's own program, which changes as it does
     const double low = figure(ratio, "low"), high = figure(ratio, "high"), median = figure(ratio, "median");
     const bool has_interval = ratio.value("confidence", 0.95) > 0 && low > 0 && high >= low;
-    if (has_interval && median > 0)
-      found.speedups[baseline] = {std::log(median), std::log(high / low) / 2};
+    if (has_interval && median > 0) found.speedups[baseline] = {std::log(median), std::log(high / low) / 2};
   }
   return found;
 }
