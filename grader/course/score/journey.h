@@ -22,8 +22,8 @@ struct LogRatio {
 
 // How many times as fast (on the emulator: as sparing of instructions) as the version before: the geometric
 // mean over the cases that both have right. Two runs' times are not comparable beyond noise (a process keeps
-// its own cost of a launch, a GPU its clocks). So a case compares speed-ups over one baseline, which was timed
-// beside each of the two. `low` to `high` holds the mean with 95 %, by the speed-ups' intervals.
+// its own cost of a launch, a GPU its clocks). So a case compares speed-ups over one baseline, which was
+// timed beside each of the two. `low` to `high` holds the mean with 95 %, by the speed-ups' intervals.
 struct Gain {
   double factor = 1, low = 1, high = 1;
   int cases = 0, slower = 0;  // `slower`: of these, beyond noise
