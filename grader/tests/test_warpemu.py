@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import email
 import json
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -129,6 +131,59 @@ def test_a_bare_environment_compiles_and_names_lines(tmp_path: Path, wheel: Path
     code, _, seen = bare.findings("--checks", "racecheck", "--", "./program", "unordered", "0")
     assert code == 1
     assert ("global_race", "program.cu", RACE) in seen
+
+
+def lay_out_as_wheels(site: Path, toolkit: Path, major: int) -> None:
+    """The toolkit as NVIDIA's wheels of CUDA 13 lay theirs out (nvidia-cuda-nvcc 13.0.88, nvidia-cuda-runtime
+    13.0.96): below nvidia/cu13, libraries in lib/ by their sonames alone."""
+    place = site / f"nvidia/cu{major}"
+    (place / "bin").mkdir(parents=True)
+    (place / "lib").mkdir()
+    for file in (toolkit / "bin").iterdir():
+        if file.name != "nvcc":
+            (place / "bin" / file.name).symlink_to(file)
+    shutil.copy(toolkit / "bin/nvcc", place / "bin")  # it looks for the others where it lies
+    for name in ("include", "nvvm"):
+        (place / name).symlink_to((toolkit / name).resolve())
+    libraries = (toolkit / "lib64").resolve()
+    for file in [*libraries.glob(f"libcudart.so.{major}"), *libraries.glob("libcuda*.a")]:
+        (place / "lib" / file.name).symlink_to(file)
+
+
+def test_the_compiler_of_nvidias_wheels_is_found_and_links(tmp_path: Path, wheel: Path) -> None:
+    bare = Bare(tmp_path, sys.executable, wheel)
+    toolkit = Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"))
+    if not (toolkit / "bin/nvcc").is_file():
+        pytest.skip(f"no toolkit in {toolkit}")
+    (site,) = (tmp_path / "venv/lib").glob("python3.*/site-packages")
+    (runtime,) = (site / "warpemu_libraries").glob("libcudart.so.*")
+    lay_out_as_wheels(site, toolkit.resolve(), int(runtime.suffix[1:]))
+    nowhere = str(tmp_path / "nowhere")
+    compile_it = "warpemu.nvcc(['-o', 'program', 'program.cu'])"
+    code = f"import warpemu; warpemu.INSTALLED = {nowhere!r}; raise SystemExit({compile_it})"
+    done = subprocess.run(
+        [tmp_path / "venv/bin/python", "-c", code], cwd=tmp_path,
+        env={"PATH": "/usr/bin:/bin", "CUDA_HOME": nowhere, "HOME": str(tmp_path)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert bare.warpemu("./program", "right", "0").stdout == "first 1\n"
+
+
+def test_the_extra_nvcc_is_what_bootstrap_installs(tmp_path: Path, wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        metadata = email.message_from_bytes(archive.read(name))
+        (runtime,) = (name for name in archive.namelist() if "libcudart.so." in name)
+    if not runtime.endswith(".13"):
+        pytest.skip("scripts/cuda-wheels.txt is of CUDA 13")
+    assert metadata.get_all("Provides-Extra") == ["nvcc"]
+    pinned = (ROOT / "scripts/cuda-wheels.txt").read_text(encoding="utf-8")
+    wanted = metadata.get_all("Requires-Dist") or []
+    assert {line.partition("==")[0] for line in wanted} == {
+        "nvidia-cuda-nvcc", "nvidia-cuda-crt", "nvidia-nvvm", "nvidia-cuda-runtime", "nvidia-cuda-cccl"
+    }  # fmt: skip
+    assert all(f"{line.partition(';')[0]} \\" in pinned and line.endswith('extra == "nvcc"') for line in wanted)
 
 
 def test_a_compiler_of_another_version_is_refused_with_what_to_do(tmp_path: Path, wheel: Path) -> None:

@@ -11,6 +11,7 @@ Exit code: 1 where mistakes were found, else the program's own (128 and the sign
 from __future__ import annotations
 
 import argparse
+import contextlib
 import itertools
 import json
 import os
@@ -20,6 +21,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,7 @@ LIBRARIES = Path(os.environ.get("WARPEMU_LIBRARIES") or Path(__file__).resolve()
 STARTER = Path(__file__).resolve().parent / "warpemu_triton.py"
 FLAGS = ("-no-compress", "-lineinfo", "-cudart", "shared")  # the PTX is read, lines are named, the runtime is replaced
 ARCHITECTURE = ("-gencode", "arch=compute_80,code=[compute_80,sm_80]")  # the default device's
+INSTALLED = "/usr/local/cuda"  # where NVIDIA's packages put the toolkit
 FOUND, USAGE, OF_A_SIGNAL = 1, 2, 128
 SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
 Finding = dict[str, Any]  # grader/emulator/include/warpemu/warpemu.h has its fields
@@ -46,14 +49,33 @@ def own_major() -> int:
 # ---- nvcc
 
 
-def find_nvcc() -> str:
-    """The compiler of PATH, of CUDA_HOME, or where NVIDIA's packages put it."""
-    places = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda"]
+def find_nvcc() -> Path:
+    """The compiler of PATH, of CUDA_HOME, where NVIDIA's packages put it, or of NVIDIA's wheels beside this one."""
+    places = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), INSTALLED]
     others = (shutil.which("nvcc", path=str(Path(place) / "bin")) for place in places if place)
     found = shutil.which("nvcc") or next((other for other in others if other), None)
-    if not found:
-        sys.exit("warpemu: no nvcc in PATH, CUDA_HOME or /usr/local/cuda; `pip install nvidia-cuda-nvcc` has one")
-    return found
+    if found:
+        return Path(found)
+    of_wheels = (Path(place, f"nvidia/cu{own_major()}/bin/nvcc") for place in sys.path)
+    wheel = next((file for file in of_wheels if file.is_file()), None)
+    if wheel is None:
+        sys.exit(
+            f"warpemu: no nvcc in PATH, CUDA_HOME or {INSTALLED}, nor in this Python: install the CUDA Toolkit, or "
+            "`pip install 'warpemu[nvcc]'`, with the wheel's file name before [nvcc] if you have the file"
+        )
+    return wheel
+
+
+@contextlib.contextmanager
+def linked_by_name(compiler: Path) -> Iterator[list[str]]:
+    """Options with which `-lcudart` finds the runtime: NVIDIA's wheels lack the names that a linker looks for."""
+    if any(compiler.resolve().parents[1].glob("lib*/libcudart.so")) or "nvidia" not in compiler.parts:
+        yield []
+        return
+    with tempfile.TemporaryDirectory(prefix="warpemu-") as folder:
+        for library in LIBRARIES.glob("lib*.so.*"):
+            (Path(folder) / library.name.partition(".so.")[0]).with_suffix(".so").symlink_to(library)
+        yield ["-L", folder]
 
 
 def nvcc(words: list[str]) -> int:
@@ -69,8 +91,9 @@ def nvcc(words: list[str]) -> int:
         )
         return USAGE
     has_architecture = any(re.match(r"--?(arch|gencode|gpu-architecture|generate-code)\b", word) for word in words)
-    command = [compiler, *FLAGS, *(() if has_architecture else ARCHITECTURE), *words]
-    return subprocess.run(command, check=False).returncode  # noqa: S603
+    with linked_by_name(compiler) as options:
+        command = [compiler, *FLAGS, *options, *(() if has_architecture else ARCHITECTURE), *words]
+        return subprocess.run(command, check=False).returncode  # noqa: S603
 
 
 # ---- Running
