@@ -134,8 +134,10 @@ def test_a_bare_environment_compiles_and_names_lines(tmp_path: Path, wheel: Path
 
 
 def lay_out_as_wheels(site: Path, toolkit: Path, major: int) -> None:
-    """The toolkit as NVIDIA's wheels of CUDA 13 lay theirs out (nvidia-cuda-nvcc 13.0.88, nvidia-cuda-runtime
-    13.0.96): below nvidia/cu13, libraries in lib/ by their sonames alone."""
+    """The toolkit as NVIDIA's wheels lay theirs out (nvidia-cuda-nvcc 13.0.88, nvidia-cuda-runtime 13.0.96).
+
+    All is below nvidia/cu13; libraries are in lib/, by their sonames alone.
+    """
     place = site / f"nvidia/cu{major}"
     (place / "bin").mkdir(parents=True)
     (place / "lib").mkdir()
@@ -170,7 +172,7 @@ def test_the_compiler_of_nvidias_wheels_is_found_and_links(tmp_path: Path, wheel
     assert bare.warpemu("./program", "right", "0").stdout == "first 1\n"
 
 
-def test_the_extra_nvcc_is_what_bootstrap_installs(tmp_path: Path, wheel: Path) -> None:
+def test_the_extra_nvcc_is_what_bootstrap_installs(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
         metadata = email.message_from_bytes(archive.read(name))
