@@ -5,8 +5,10 @@ __global__ void sum(const int* numbers, int* result) {
   __shared__ int parts[256];
   parts[threadIdx.x] = numbers[threadIdx.x];
   __syncthreads();
-  for (int half = 128; half > 0; half /= 2)
-    if (threadIdx.x < half) parts[threadIdx.x] += parts[threadIdx.x + half];  // a barrier is missing behind it
+  for (int half = 128; half > 0; half /= 2) {
+    if (threadIdx.x < half) parts[threadIdx.x] += parts[threadIdx.x + half];
+    // A barrier is missing here.
+  }
   if (threadIdx.x == 0) *result = parts[0];
 }
 
