@@ -163,7 +163,7 @@ pytest: build-tests  ## Python tests: reports, the corpus of submissions
 	status=0 log="$$BUILD/pytest-reports.log"
 	$(PYTHON) -m pytest reports/tests >"$$log" 2>&1 & reports=$$!  # beside the grader's, which often wait
 	trap 'kill "$$reports"' EXIT
-	$(PYTHON) -m pytest -n "$${PYTEST_JOBS:-$$(($$(nproc) + 1))}" --dist loadfile --no-loadscope-reorder -m "not alone" grader/tests || status=$$?
+	$(PYTHON) -m pytest --durations 25 -n "$${PYTEST_JOBS:-$$(($$(nproc) + 1))}" --dist loadfile --no-loadscope-reorder -m "not alone" grader/tests || status=$$?
 	$(PYTHON) -m pytest -m alone grader/tests || status=$$?  # they look at the whole machine
 	wait "$$reports" || status=$$?
 	trap - EXIT
