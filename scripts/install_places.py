@@ -22,8 +22,8 @@ from typing import Protocol
 ROOT = Path(__file__).resolve().parent.parent
 LONGEST_S = 120  # of both commands, where everything is downloaded
 LAB, CASE = "spmm", "synth-identity-k32"
-# As Colab has them, in the versions of this project's own tests.
-JUPYTER = ("ipykernel", "nbclient")
+# The newest for the place's Python.
+JUPYTER = "ipykernel nbclient"
 
 
 class Visit(Protocol):
@@ -53,12 +53,6 @@ class Place:
     is_container: bool = True  # else a machine where a sysctl forbids namespaces
 
 
-def pinned(packages: tuple[str, ...]) -> str:
-    """These packages in the versions of scripts/python-packages.txt."""
-    lines = (ROOT / "scripts/python-packages.txt").read_text(encoding="utf-8").split("\n")
-    return " ".join(line for line in lines if line.split("==")[0] in packages)
-
-
 NOTEBOOK = """
 import nbclient, nbformat
 cells = ["%load_ext warpgrade", "%%cuda_lab spmm --cases {case}\\n" + open("written.cu").read()]
@@ -74,8 +68,9 @@ def be_on_colab(visit: Visit, handout: Path) -> None:
     subprocess.run([sys.executable, ROOT / "scripts/wheel", handout, visit.home], check=True, capture_output=True)
     shutil.copy(ROOT / f"reference/{LAB}/naive/{LAB}.cu", visit.home / "written.cu")
     (visit.home / "notebook.py").write_text(NOTEBOOK.format(case=CASE), encoding="utf-8")
-    install = "PIP_BREAK_SYSTEM_PACKAGES=1 pip install -q --root-user-action ignore"  # newer Debians ask for that word
-    visit.step("place: what is there (Jupyter)", f"{install} {pinned(JUPYTER)}")
+    # Newer Debians ask for the first word; pip before 22.1 knows the second neither as an option nor here.
+    install = "PIP_BREAK_SYSTEM_PACKAGES=1 PIP_ROOT_USER_ACTION=ignore pip install -q"
+    visit.step("place: what is there (Jupyter)", f"{install} {JUPYTER}")
     visit.step("command 1", f"{install} ./warpgrade_handout-*.whl")
     # Otherwise the first cell does it.
     tree = "$(python3 -c 'import warpgrade.labs; print(warpgrade.labs.package())')"

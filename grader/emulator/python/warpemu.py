@@ -68,14 +68,14 @@ def find_nvcc() -> Path:
 
 @contextlib.contextmanager
 def linked_by_name(compiler: Path) -> Iterator[list[str]]:
-    """Options with which `-lcudart` finds the runtime: NVIDIA's wheels lack the names that a linker looks for."""
+    """Options for the linker: NVIDIA's wheels have no lib64, and the runtime not under the name that it looks for."""
     if any(compiler.resolve().parents[1].glob("lib*/libcudart.so")) or "nvidia" not in compiler.parts:
         yield []
         return
     with tempfile.TemporaryDirectory(prefix="warpemu-") as folder:
         for library in LIBRARIES.glob("lib*.so.*"):
             (Path(folder) / library.name.partition(".so.")[0]).with_suffix(".so").symlink_to(library)
-        yield ["-L", folder]
+        yield ["-L", folder, "-L", str(compiler.parents[1] / "lib")]
 
 
 def nvcc(words: list[str]) -> int:
