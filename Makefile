@@ -266,6 +266,7 @@ release: bootstrap  ## package, hand-out, wheels, checksums and lists of parts o
 	$(MAKE) package PORTABLE=1 OUTPUT="release/warpgrade-$$version-linux-$$(uname -m).tar.gz"
 	$(MAKE) handout PORTABLE=1 OUTPUT="release/warpgrade-handout-$$version-linux-$$(uname -m).tar.gz"
 	scripts/wheel "release/warpgrade-$$version-linux-$$(uname -m).tar.gz" release
+	scripts/wheel "release/warpgrade-handout-$$version-linux-$$(uname -m).tar.gz" release  # for notebooks
 	scripts/wheel --emulator "release/warpgrade-$$version-linux-$$(uname -m).tar.gz" release
 	cp -- student/warpgrade_remote.py release/
 	scripts/release-papers release "$$version"
