@@ -242,8 +242,8 @@ package: $(if $(PORTABLE)$(ARCH),bootstrap,build)  ## an archive that runs elsew
 	@scripts/package $(if $(PORTABLE)$(ARCH),,--build "$$BUILD") $(call optional,--arch,ARCH) $(call optional,--output,OUTPUT)
 
 .PHONY: handout
-handout: $(if $(PORTABLE)$(ARCH),bootstrap,build)  ## the same for students, without solutions: [PORTABLE=1 ARCH=aarch64 OUTPUT=file.tar.gz]
-	@scripts/package --handout $(if $(PORTABLE)$(ARCH),,--build "$$BUILD") $(call optional,--arch,ARCH) $(call optional,--output,OUTPUT)
+handout: $(if $(PORTABLE)$(ARCH),bootstrap,build)  ## the same for students, without solutions: [PORTABLE=1 ARCH=aarch64 OFFLINE=all OUTPUT=file.tar.gz]
+	@scripts/package --handout $(call optional,--offline,OFFLINE) $(if $(PORTABLE)$(ARCH),,--build "$$BUILD") $(call optional,--arch,ARCH) $(call optional,--output,OUTPUT)
 
 .PHONY: wheel
 wheel: package  ## the package as a Python wheel: pip install warpgrade-*.whl

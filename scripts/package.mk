@@ -86,8 +86,8 @@ demo:  ## grade a small class and the reference solutions, render the report
 	./warpgrade report runs/demo
 
 .PHONY: handout
-handout:  ## an archive for students, without solutions, of this folder's labs: [OUTPUT=file.tar.gz]
-	@scripts/package --handout $(call optional,--output,OUTPUT)
+handout:  ## an archive for students, without solutions, of this folder's labs: [OFFLINE=all OUTPUT=file.tar.gz]
+	@scripts/package --handout $(call optional,--offline,OFFLINE) $(call optional,--output,OUTPUT)
 # students
 .PHONY: demo handout
 demo handout:

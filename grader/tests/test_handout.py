@@ -369,3 +369,29 @@ def test_a_students_repository_is_judged_on_githubs_runner(archive: Path, tmp_pa
     junit = junitparser.JUnitXml.fromfile(str(tmp_path / "temp/warpgrade-results/junit.xml"))
     assert (junit.tests, junit.errors) == (1, 1)
     assert not (tmp_path / "home/warpgrade/.cache/venv").exists(), "no report's packages are fetched"
+
+
+def test_a_declared_lab_is_judged_in_a_room_without_a_network(tmp_path: Path) -> None:
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    packed = tmp_path / "handout.tar.gz"
+    command: Words = [
+        ROOT / "scripts/package", "--handout", "--offline", version, "--build", WARPGRADE.parents[1], "--output", packed
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    if "no network?" in done.stderr:
+        pytest.skip(done.stderr.strip()[-200:])
+    assert done.returncode == 0, done.stdout + done.stderr
+    with tarfile.open(packed) as given:
+        given.extractall(tmp_path, filter="data")
+    (handout,) = tmp_path.glob("warpgrade-handout-*")
+    shutil.copy(ROOT / "reference/vector_add/naive/vector_add.cu", handout / "student/vector_add")
+    search = f"{Path(sys.base_prefix, 'bin')}:/usr/local/bin:/usr/bin:/bin"
+    environment = {"PATH": search, "HOME": str(tmp_path)}
+    if "CUDA_HOME" in os.environ:
+        environment["CUDA_HOME"] = os.environ["CUDA_HOME"]
+    test: Words = ["unshare", "--net", "--map-root-user", "./warpgrade", "test", "vector_add", "--case", "odd"]
+    done = subprocess.run(
+        test, cwd=handout, env=environment, capture_output=True, text=True, check=False, timeout=600
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "all cases are right" in done.stdout
