@@ -22,7 +22,7 @@ TYPES = {"C2C": 0x29, "R2C": 0x2A, "C2R": 0x2C, "Z2Z": 0x69, "D2Z": 0x6A, "Z2D":
 REAL, COMPLEX = {"f": np.float32, "d": np.float64}, {"f": np.complex64, "d": np.complex128}
 DATA_TYPES = {"<f4": 0, "<f8": 1, "<c8": 4, "<c16": 5}  # library_types.h: CUDA_R_32F, R_64F, C_32F, C_64F
 # Powers, products, primes that kissfft's own loops take (up to 61) and larger ones, products with them.
-LENGTHS = [1, 2, 3, 4, 5, 7, 8, 9, 16, 30, 61, 64, 67, 97, 122, 134, 243, 360, 1000, 1009, 1024, 2018, 4093, 10007]
+LENGTHS = [1, 2, 3, 4, 5, 7, 8, 9, 16, 30, 61, 64, 67, 97, 122, 134, 243, 257, 360, 1000, 1009, 1024, 2018, 4093, 10007]
 # Units of the last place, for each step of log2(n). Single precision is computed in double and rounded once.
 MOST_ERROR = {"f": 0.6, "d": 3.0}
 SHORT = [1, 2, 3, 4, 5, 6, 7, 8, 12, 13, 16, 31, 37, 67]

@@ -1,5 +1,5 @@
-// cufftExec*: the input comes to the host, is transformed there, and the output goes back, as commands of the
-// plan's stream.
+// cufftExec*: the input comes to the host, is transformed there, and the output goes back, as commands of
+// the plan's stream.
 #include <cuda_runtime_api.h>
 #include <cufftXt.h>
 
@@ -77,59 +77,72 @@ bool is_captured(cudaStream_t stream) {
   return cudaStreamIsCapturing(stream, &status) == cudaSuccess && status != cudaStreamCaptureStatusNone;
 }
 
-void transform_in_graph(void* data) {
-  auto& work = *static_cast<Work*>(data);
-  const std::lock_guard lock(work.plan.busy);
-  work.transform();
-}
+using PlanPointer = std::shared_ptr<Plan>;
+using WorkPointer = std::shared_ptr<Work>;
 
-std::shared_ptr<Work> work_of(Plan& plan, bool in_place, bool is_inverse) {
-  const Layout input = layout_of(plan.request, End::input, in_place),
-               output = layout_of(plan.request, End::output, in_place);
+WorkPointer work_of(const PlanPointer& plan, bool in_place, bool is_inverse) {
+  const Layout input = layout_of(plan->request, End::input, in_place),
+               output = layout_of(plan->request, End::output, in_place);
   auto work = std::make_shared<Work>(Work{plan, is_inverse, input, output});
   const auto bytes = [&](const Layout& layout, End end) {
-    return static_cast<size_t>(span_of(layout)) * element_bytes(plan.request.type, end);
+    return static_cast<size_t>(span_of(layout)) * element_bytes(plan->request.type, end);
   };
   work->input.resize(bytes(input, End::input));
   work->output.resize(bytes(output, End::output));
   return work;
 }
 
-// In a captured stream the three steps become nodes of the graph, which may be launched often.
-void issue(Plan& plan, const std::shared_ptr<Work>& work, const void* from, void* to) {
-  const auto copy = [&](End end, const Layout& layout, cudaMemcpyKind kind) {
-    return Copy{pieces_of(layout), element_bytes(plan.request.type, end), kind, plan.stream};
-  };
-  copy(End::input, work->input_layout, cudaMemcpyDeviceToHost)
-      .run(work->input.data(), static_cast<const char*>(from));
-  const bool captured = is_captured(plan.stream);
-  if (captured) {
-    require_done(cudaLaunchHostFunc(plan.stream, transform_in_graph, work.get()));
-    plan.captured.push_back(work);
-  } else {
-    require_done(cudaStreamSynchronize(plan.stream));
-    work->transform();
-  }
-  copy(End::output, work->output_layout, cudaMemcpyHostToDevice)
-      .run(static_cast<char*>(to), work->output.data());
-  if (!captured) require_done(cudaStreamSynchronize(plan.stream));
+void fetch(Work& work, const void* from) {
+  const Plan& plan = *work.plan;
+  const size_t element = element_bytes(plan.request.type, End::input);
+  Copy{pieces_of(work.input_layout), element, cudaMemcpyDeviceToHost, plan.stream}.run(
+      work.input.data(), static_cast<const char*>(from));
 }
 
-void execute(Plan& plan, const void* from, void* to, int direction) {
+void put(const Work& work, void* to) {
+  const Plan& plan = *work.plan;
+  const size_t element = element_bytes(plan.request.type, End::output);
+  Copy{pieces_of(work.output_layout), element, cudaMemcpyHostToDevice, plan.stream}.run(
+      static_cast<char*>(to), work.output.data());
+}
+
+void transform_in_graph(void* work) {
+  static_cast<Work*>(work)->transform();
+}
+
+// The three steps become nodes of the graph.
+void capture(const PlanPointer& plan, const void* from, void* to, bool is_inverse) {
+  WorkPointer& work = plan->captured[{from == to, is_inverse}];
+  if (work == nullptr) work = work_of(plan, from == to, is_inverse);
+  fetch(*work, from);
+  require_done(cudaLaunchHostFunc(plan->stream, transform_in_graph, work.get()));
+  put(*work, to);
+}
+
+void execute(const PlanPointer& plan, const void* from, void* to, int direction) {
   require(from != nullptr && to != nullptr, CUFFT_INVALID_VALUE);
   require(direction == CUFFT_FORWARD || direction == CUFFT_INVERSE, CUFFT_INVALID_VALUE);
-  const std::lock_guard lock(plan.busy);
   int device = 0;
-  require(cudaGetDevice(&device) == cudaSuccess && device == plan.device, CUFFT_INVALID_DEVICE);
-  require(plan.allocates_work_area || plan.has_work_area, CUFFT_NO_WORKSPACE);
-  issue(plan, work_of(plan, from == to, direction == CUFFT_INVERSE), from, to);
+  require(cudaGetDevice(&device) == cudaSuccess && device == plan->device, CUFFT_INVALID_DEVICE);
+  require(plan->allocates_work_area || plan->has_work_area, CUFFT_NO_WORKSPACE);
+  const bool is_inverse = direction == CUFFT_INVERSE;
+  if (is_captured(plan->stream)) {
+    capture(plan, from, to, is_inverse);
+    return;
+  }
+  const WorkPointer work = work_of(plan, from == to, is_inverse);
+  fetch(*work, from);
+  require_done(cudaStreamSynchronize(plan->stream));
+  work->transform();
+  put(*work, to);
+  require_done(cudaStreamSynchronize(plan->stream));
 }
 
 cufftResult execute_as(cufftType type, cufftHandle handle, const void* from, void* to, int direction) {
   return answer([&] {
     const std::shared_ptr<Plan> plan = made_plan_of(handle);
     require(plan->request.type == type, CUFFT_INVALID_PLAN);
-    execute(*plan, from, to, direction);
+    execute(plan, from, to, direction);
   });
 }
 
@@ -166,7 +179,7 @@ cufftResult cufftXtExec(cufftHandle handle, void* from, void* to, int direction)
     const int used = is_real(type, End::input)    ? CUFFT_FORWARD
                      : is_real(type, End::output) ? CUFFT_INVERSE
                                                   : direction;
-    execute(*plan, from, to, used);
+    execute(plan, from, to, used);
   });
 }
 

@@ -7,7 +7,8 @@
 namespace warpgrade::cufft {
 namespace {
 
-// Up to this prime factor kissfft's own loop is faster than a convolution, which takes three longer transforms.
+// Up to this prime factor kissfft's own loop is faster than a convolution, which takes three
+// longer transforms.
 constexpr size_t kLargestFactor = 61;
 
 size_t largest_factor(size_t n) {

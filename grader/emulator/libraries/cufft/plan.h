@@ -74,17 +74,20 @@ size_t checked_work_bytes(const Request& request);
 // One execution: its input and its output on the host.
 struct Work;
 
+// One thread at a time uses a plan, as cuFFT wants it; a graph's launch may be under way beside it.
 struct Plan {
   const Line& line(int64_t size, bool is_inverse);
 
-  std::mutex busy{};
   Request request{};
   bool is_made = false, allocates_work_area = true, has_work_area = false;
   size_t work_bytes = 0;
   int device = 0;
   cudaStream_t stream = nullptr;
+  std::mutex transforms{};  // for `lines`, which have scratch memory
   std::map<std::pair<int64_t, bool>, Line> lines{};
-  std::vector<std::shared_ptr<Work>> captured{};  // graphs use them as long as the plan is there
+  // Of captured streams, by being in place and being inverse: the launches of one plan follow each other.
+  // Plan and work hold one another, and stay: a graph may be launched at any time.
+  std::map<std::pair<bool, bool>, std::shared_ptr<Work>> captured{};
 };
 
 // The plan of a handle; throws where it is none, or not made.

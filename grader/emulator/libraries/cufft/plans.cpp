@@ -59,7 +59,6 @@ Request dense_request(std::vector<int64_t> size, cufftType type, int64_t batch =
 // A handle is made once.
 void make(cufftHandle handle, Request request, size_t* work_bytes) {
   const std::shared_ptr<Plan> plan = plan_of(handle);
-  const std::lock_guard lock(plan->busy);
   require(!plan->is_made, CUFFT_INVALID_PLAN);
   plan->work_bytes = checked_work_bytes(request);
   require(cudaGetDevice(&plan->device) == cudaSuccess, CUFFT_SETUP_FAILED);
@@ -111,11 +110,7 @@ cufftResult size_for(cufftHandle handle, size_t* work_bytes, Ask ask) {
 
 template <class Change>
 cufftResult change(cufftHandle handle, Change changes) {
-  return answer([&] {
-    const std::shared_ptr<Plan> plan = plan_of(handle);
-    const std::lock_guard lock(plan->busy);
-    changes(*plan);
-  });
+  return answer([&] { changes(*plan_of(handle)); });
 }
 
 // Of the types that cufftXt* name one by one, those that cufftType has as well.

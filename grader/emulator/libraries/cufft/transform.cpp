@@ -22,13 +22,14 @@ std::vector<int64_t> row_starts(const Layout& layout) {
   return starts;
 }
 
-// The transforms of a batch, one after another, in double. `grid` holds one transform's complex numbers, dense.
+// The transforms of a batch, one after another, in double. `grid` holds one transform's complex
+// numbers, dense.
 template <class T>
 class Batch {
  public:
   explicit Batch(Work& work)
       : work_(work),
-        plan_(work.plan),
+        plan_(*work.plan),
         size_(complex_size(plan_.request)),
         input_rows_(row_starts(work.input_layout)),
         output_rows_(row_starts(work.output_layout)),
@@ -107,7 +108,8 @@ class Batch {
       std::copy_n(result_.data(), size_.back(), row_of_grid(r));
     }
   }
-  // The elements that are their own conjugates are taken for real, as FFTW and numpy do; cuFFT leaves it open.
+  // The elements that are their own conjugates are taken for real, as FFTW and numpy do; cuFFT leaves
+  // it open.
   void write_real_rows(T* to) {
     const Line& line = row_line();
     const int64_t step = work_.output_layout.back().step;
@@ -162,7 +164,8 @@ class Batch {
 }  // namespace
 
 void Work::transform() {
-  if (is_double(plan.request.type)) {
+  const std::lock_guard lock(plan->transforms);
+  if (is_double(plan->request.type)) {
     Batch<double>(*this).run();
   } else {
     Batch<float>(*this).run();

@@ -6,7 +6,7 @@ namespace warpgrade::cufft {
 
 // One execution: its input and its output on the host.
 struct Work {
-  Plan& plan;
+  std::shared_ptr<Plan> plan;
   bool is_inverse;
   Layout input_layout, output_layout;
   std::vector<char> input{}, output{};
