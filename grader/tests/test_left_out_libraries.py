@@ -45,7 +45,7 @@ def library_of(record: Path) -> Path:
 def stubs_of(library: Path, names: list[str]) -> list[str]:
     """Those of the names that are left out: a stub is weak, and the emulator's own function takes its place."""
     symbols = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
-    return [name for name in names if not re.search(rf" T {name}\n", symbols)]
+    return [name for name in names if not re.search(rf" T {name}[@\n]", symbols)]
 
 
 def ask(library: Path, names: list[str]) -> subprocess.CompletedProcess[str]:

@@ -44,6 +44,17 @@ TEST(Libraries, name_the_array_that_a_transform_leaves) {
     EXPECT_NE(("\n" + r.output).find(part), std::string::npos) << "want " << part << "\n" << r.output;
 }
 
+TEST(Libraries, order_transforms_by_their_streams) {
+  if (!is_built("cufft_host")) GTEST_SKIP() << "the emulator is built without cuFFT";
+  const Result r = run("cufft_host", "unordered", "WARPEMU_CHECKS=all");
+  EXPECT_EQ(r.exit_code, 0) << r.output;
+  for (const char* mark : {"unordered", "early"}) {
+    const std::string place =
+        "unordered at cufft_host.cu:" + std::to_string(marked_line("cufft_host.cu", mark)) + "\n";
+    EXPECT_NE(r.output.find(place), std::string::npos) << "want " << place << r.output;
+  }
+}
+
 TEST(Libraries, name_what_cufft_leaves_out) {
   if (!is_built("cufft_host")) GTEST_SKIP() << "the emulator is built without cuFFT";
   const Result r = run("cufft_host", "left_out");

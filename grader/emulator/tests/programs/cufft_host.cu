@@ -1,12 +1,14 @@
 // cuFFT against sums on the host, as programs use it: a convolution, a filter in place, columns of a matrix, a
 // work area of the program's own, a captured stream; and what it answers to mistakes. The same source runs on
-// a GPU. With "overrun": an array that is too short. With "left_out": what the emulator's cuFFT does not have.
+// a GPU. With "overrun": an array that is too short. With "unordered": streams that nothing orders. With
+// "left_out": what the emulator's cuFFT does not have.
 // Random transforms are compared with numpy's (grader/tests/test_cufft.py).
 #include <cufft.h>
 #include <cufftXt.h>
 
 #include <complex>
 #include <functional>
+#include <string>
 
 #include "check.h"
 
@@ -253,6 +255,24 @@ int overruns() {
   return 0;
 }
 
+// Nothing orders the transform behind the kernel that writes its input, nor the copy of its output behind it.
+int forgets_an_order() {
+  constexpr int n = 64;
+  Device<cufftComplex> a(samples(n, 19)), b(samples(n, 21));
+  cudaStream_t writes, transforms;
+  CHECK_CUDA(cudaStreamCreateWithFlags(&writes, cudaStreamNonBlocking));
+  CHECK_CUDA(cudaStreamCreateWithFlags(&transforms, cudaStreamNonBlocking));
+  cufftHandle plan;
+  CHECK_CUFFT(cufftPlan1d(&plan, n, CUFFT_C2C, 1));
+  CHECK_CUFFT(cufftSetStream(plan, transforms));
+  CHECK_CUDA(cudaDeviceSynchronize());
+  multiply<<<1, n, 0, writes>>>(a.data, b.data, n, 1.0f);
+  CHECK_CUFFT(cufftExecC2C(plan, a.data, b.data, CUFFT_FORWARD));  // MISTAKE unordered
+  CHECK_CUDA(cudaMemcpyAsync(a.data, b.data, sizeof *a.data, cudaMemcpyDefault, writes));  // MISTAKE early
+  CHECK_CUDA(cudaDeviceSynchronize());
+  return 0;
+}
+
 int leaves_out() {
   cufftHandle plan;
   CHECK_CUFFT(cufftCreate(&plan));
@@ -268,7 +288,10 @@ int leaves_out() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc > 1) return argv[1][0] == 'o' ? overruns() : leaves_out();
+  const std::string mode = argc > 1 ? argv[1] : "";
+  if (mode == "overrun") return overruns();
+  if (mode == "unordered") return forgets_an_order();
+  if (mode == "left_out") return leaves_out();
   convolves();
   transforms_in_place();
   transforms_columns();
