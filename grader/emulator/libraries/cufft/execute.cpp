@@ -134,8 +134,8 @@ void execute(const PlanPointer& plan, const void* from, void* to, int direction)
   fetch(*work, from);
   require_done(cudaStreamSynchronize(plan->stream));
   work->transform();
-  // As on a GPU, the caller does not know that the output is there: it comes from pageable memory, which is read before
-  // the copy's call returns.
+  // As on a GPU, the caller does not know that the output is there: it comes from pageable memory, which is
+  // read before the copy's call returns.
   put(*work, to);
 }
 
