@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
@@ -17,6 +18,9 @@ assert SPEC and SPEC.loader
 record_names = module_from_spec(SPEC)
 SPEC.loader.exec_module(record_names)
 RECORDED = sorted(record_names.NAMES.iterdir())
+
+# The emulator has some functions of these, whose tests are elsewhere (test_cufft.py); the others are left out.
+IN_PART = ("libcufft.so",)
 
 # Calls every function of a library by its name, whatever its parameters: a stub looks at none.
 ASKS = """
@@ -38,6 +42,12 @@ def library_of(record: Path) -> Path:
     return found[0]
 
 
+def stubs_of(library: Path, names: list[str]) -> list[str]:
+    """Those of the names that are left out: a stub is weak, and the emulator's own function takes its place."""
+    symbols = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
+    return [name for name in names if not re.search(rf" T {name}[@\n]", symbols)]
+
+
 def ask(library: Path, names: list[str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-c", ASKS, library, *names], capture_output=True, text=True, timeout=60, check=False
@@ -49,6 +59,9 @@ def test_each_function_is_refused_by_name_and_once(record: Path) -> None:
     library = library_of(record)
     names = record_names.decode(record.read_text())
     assert len(names) > 2 and len(set(names)) == len(names)
+    left_out = stubs_of(library, names)
+    assert left_out == names or record.name.startswith(IN_PART), "it has functions of its own"
+    names = left_out
     if record.name.startswith("libnvblas"):  # its functions return nothing: a call ends the program
         asked = ask(library, names[:1])
         assert asked.returncode == 1

@@ -38,8 +38,8 @@ int main() {
 """
 TRANSFORM = """
 #include <cstdio>
-extern "C" int cufftPlan1d(int*, int, int, int);
-int main() { int plan; std::printf("%d\\n", cufftPlan1d(&plan, 8, 41, 1)); }
+extern "C" int cufftXtSetGPUs(int, int, int*);
+int main() { int devices[2] = {}; std::printf("%d\\n", cufftXtSetGPUs(1, 2, devices)); }
 """
 LIST = """
 - {name: sum, flags: [-DOFFSET=0, -DTIME=7], tolerance: 1.0e-5, ignore: ["^time"]}
@@ -78,7 +78,7 @@ def test_each_program_is_told_apart(tmp_path: Path) -> None:
     }, ran.stdout
     assert ended["timed"]["why"] == "word 2 is '7', on the GPU '3'"
     assert "out_of_bounds at sum.cu:3" in ended["outside"]["why"]
-    assert "cufftPlan1d (cuFFT)" in ended["transform"]["why"]
+    assert "cufftXtSetGPUs (cuFFT)" in ended["transform"]["why"]
     assert ran.returncode == 1
     assert ran.stdout.splitlines()[-2].split() == ["programs", "right", "wrong", "missing", "fault", "slow", "fails"]
     assert ran.stdout.splitlines()[-1].split() == ["7", "1", "1", "1", "1", "1", "2"]

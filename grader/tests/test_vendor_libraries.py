@@ -25,6 +25,8 @@ CLASS: dict[str, tuple[dict[str, str], str, str, str]] = {
     "wraps": ({"own/wrap.cuh": "#pragma once\n#include <cublas_v2.h>\n\nstatic inline int wrap" + CALL},
               '#include "own/wrap.cuh"\n', "int used(cublasHandle_t* h) { return wrap(h); }\n", "own/wrap.cuh:5"),
     "points": ({}, "#include <cublas_v2.h>\n", "auto* pointer() {\n\n  return &cublasCreate;\n}\n", "spmm.cu:+3"),
+    "transforms": ({}, "#include <cufft.h>\n", "int used(int* h) {\n  return cufftPlan1d(h, 8, CUFFT_C2C, 1);\n}\n",
+                   "spmm.cu:+2"),
     "loads": ({}, "#include <dlfcn.h>\n", 'void* used() { return dlopen("libcublas.so", RTLD_NOW); }\n', "spmm.cu:+1"),
     "loads_weakly": ({}, 'extern "C" __attribute__((weak)) void* dlopen(const char*, int) noexcept;\n',
                      "void* used() { return dlopen ? dlopen(0, 1) : nullptr; }\n", "spmm.cu:+1"),
@@ -79,7 +81,8 @@ def test_a_call_is_a_compile_error_with_its_line(run: Path, name: str) -> None:
     outcome, _ = of(run, name)
     assert (outcome["verdict"], outcome["reason"]) == ("compile_error", "forbidden_library"), outcome
     assert outcome["message"].startswith(f"{place} calls "), (place, outcome["message"])
-    assert ("dlopen" if "load" in name or "hides" in name else "cublasCreate_v2") in outcome["message"]
+    called = "dlopen" if "load" in name or "hides" in name else "cublasCreate_v2"
+    assert ("cufftPlan1d" if name == "transforms" else called) in outcome["message"]
 
 
 def test_the_student_reads_the_note_on_the_page(run: Path) -> None:

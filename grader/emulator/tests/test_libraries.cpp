@@ -27,14 +27,49 @@ TEST(Libraries, name_what_they_leave_out) {
   EXPECT_NE(r.output.find("unsupported call of cublasCdotu_v2 (cuBLAS)"), std::string::npos) << r.output;
 }
 
+TEST(Libraries, transform_like_cufft) {
+  if (!is_built("cufft_host")) GTEST_SKIP() << "the emulator is built without cuFFT";
+  expect_success("cufft_host");
+  expect_success("cufft_host", "", "WARPEMU_CHECKS=all");
+}
+
+TEST(Libraries, name_the_array_that_a_transform_leaves) {
+  if (!is_built("cufft_host")) GTEST_SKIP() << "the emulator is built without cuFFT";
+  const Result r = run("cufft_host", "overrun");
+  const std::string line = std::to_string(marked_line("cufft_host.cu", "overrun"));
+  for (const std::string& part :
+       {"host_copy_overrun at cufft_host.cu:" + line,
+        std::string("a copy of 512 bytes at offset 0 leaves allocation #2 (504 bytes)"),
+        std::string("\n6\n")})  // CUFFT_EXEC_FAILED
+    EXPECT_NE(("\n" + r.output).find(part), std::string::npos) << "want " << part << "\n" << r.output;
+}
+
+TEST(Libraries, order_transforms_by_their_streams) {
+  if (!is_built("cufft_host")) GTEST_SKIP() << "the emulator is built without cuFFT";
+  const Result r = run("cufft_host", "unordered", "WARPEMU_CHECKS=all");
+  EXPECT_EQ(r.exit_code, 0) << r.output;
+  for (const char* mark : {"unordered", "early"}) {
+    const std::string place =
+        "unordered at cufft_host.cu:" + std::to_string(marked_line("cufft_host.cu", mark)) + "\n";
+    EXPECT_NE(r.output.find(place), std::string::npos) << "want " << place << r.output;
+  }
+}
+
+TEST(Libraries, name_what_cufft_leaves_out) {
+  if (!is_built("cufft_host")) GTEST_SKIP() << "the emulator is built without cuFFT";
+  const Result r = run("cufft_host", "left_out");
+  for (const char* part : {"16\n16\n", "unsupported call of cufftXtSetGPUs (cuFFT)",
+                           "unsupported call of cufftXtMakePlanMany of halves, or of mixed types (cuFFT)"})
+    EXPECT_NE(r.output.find(part), std::string::npos) << "want " << part << "\n" << r.output;
+}
+
 // The other libraries' every function is asked by grader/tests/test_left_out_libraries.py.
 TEST(Libraries, that_are_left_out_fail_with_the_codes_of_their_headers) {
-  if (!is_built("missing_host")) GTEST_SKIP() << "the toolkit has no cuFFT or cuSPARSE";
+  if (!is_built("missing_host")) GTEST_SKIP() << "the toolkit has no cuSPARSE";
   const Result r = run("missing_host");
   EXPECT_EQ(r.exit_code, 0) << r.output;
   for (const char* part :
-       {"unsupported call of cufftPlan1d (cuFFT)", "cuFFT 1\n",
-        "unsupported call of cusparseCreate (cuSPARSE)", "cuSPARSE 1 not supported by the emulator\n"})
+       {"unsupported call of cusparseCreate (cuSPARSE)", "cuSPARSE 1 not supported by the emulator\n"})
     EXPECT_NE(r.output.find(part), std::string::npos) << "want " << part << "\n" << r.output;
   EXPECT_EQ(r.output.find(" 0"), std::string::npos) << r.output;  // cuSOLVER, cuBLASLt, cuDNN, NCCL
 }
