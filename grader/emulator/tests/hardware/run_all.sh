@@ -22,6 +22,7 @@ curand_device curand_device 0
 curand_host curand_host 0
 cublas_host cublas_host 0
 cublas_products_host cublas_products_host 0
+cusparse_host cusparse_host 0
 driver_api driver_api 0
 driver_memory driver_memory 0
 driver_errors driver_errors 0
@@ -72,6 +73,7 @@ compile() {
     warp_group_* | tensor_*) target+=a ;;
     curand_host) libraries=(-lcurand) ;;
     cublas_*) libraries=(-lcublas) ;;
+    cusparse_*) libraries=(-lcusparse) ;;
     nested_launches) libraries=(-rdc=true -lcudadevrt) ;;
     driver_nvrtc) libraries=(-lcuda -lnvrtc) ;;
     driver_*) libraries=(-DON_A_GPU -lcuda) ;;

@@ -1,6 +1,5 @@
 // Libraries that the emulator does not have: each call says so and fails. Prints the codes.
 #include <cufft.h>
-#include <cusparse.h>
 #if __has_include(<cusolverDn.h>)
 #include <cusolverDn.h>
 #endif
@@ -18,10 +17,7 @@
 
 int main() {
   cufftHandle plan;
-  cusparseHandle_t handle;
-  const cusparseStatus_t status = cusparseCreate(&handle);
   std::printf("cuFFT %d\n", cufftPlan1d(&plan, 1024, CUFFT_C2C, 1) == CUFFT_NOT_SUPPORTED);
-  std::printf("cuSPARSE %d %s\n", status == CUSPARSE_STATUS_NOT_SUPPORTED, cusparseGetErrorString(status));
 #if __has_include(<cusolverDn.h>)
   cusolverDnHandle_t solver;
   std::printf("cuSOLVER %d\n", cusolverDnCreate(&solver) == CUSOLVER_STATUS_NOT_SUPPORTED);
