@@ -201,7 +201,7 @@ class LaidOut:
     """A matrix in memory with a leading dimension; what lies between the lines must stay."""
 
     def __init__(self, matrix: Array, order: int, extra: int = 0):
-        self.order, self.shape = order, matrix.shape
+        self.order, self.shape = int(order), matrix.shape
         lines = matrix if order == ROW_ORDER else matrix.T
         self.ld = lines.shape[1] + extra
         self.memory = np.full((lines.shape[0], self.ld), 77, matrix.dtype)

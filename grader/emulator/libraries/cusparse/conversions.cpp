@@ -241,7 +241,7 @@ cusparseStatus_t cusparseCsr2cscEx2_bufferSize(cusparseHandle_t handle, int m, i
                                                size_t* bytes) {
   return tell_buffer(__func__, handle, bytes, [&] {
     require_sizes(m, n, nnz);
-    require_values(nullptr, type);
+    require_values(nullptr, type, 0);
   });
 }
 cusparseStatus_t cusparseCsr2cscEx2(cusparseHandle_t handle, int m, int n, int nnz, const void* values,
@@ -251,7 +251,7 @@ cusparseStatus_t cusparseCsr2cscEx2(cusparseHandle_t handle, int m, int n, int n
                                     void*) {
   return run(__func__, handle, [&](const Call& call) {
     require_sizes(m, n, nnz);
-    require_values(nullptr, type);
+    require_values(nullptr, type, 0);
     transpose_csr(call, csr_of(m, n, nnz, offsets, columns, values, base, type),
                   {csc_values, csc_offsets, csc_rows}, action);
   });

@@ -14,15 +14,11 @@ cusparseStatus_t destroy(const Descriptor* descriptor) {
   return CUSPARSE_STATUS_SUCCESS;
 }
 
-void check_vector(int64_t size, const void* values, cudaDataType type) {
-  require(size >= 0, "the size is negative");
-  require_values(values, type);
-}
-
 void check_sparse_vector(const cusparseSpVecDescr& x) {
-  check_vector(x.size, x.values, x.type);
+  require(x.size >= 0, "the size is negative");
+  require_values(x.values, x.type, x.nnz);
   require(x.nnz >= 0 && x.nnz <= x.size, "nnz must be 0 to size");
-  require_indices(x.indices, x.index_type, x.base);
+  require_indices(x.indices, x.index_type, x.base, x.nnz);
   require_fits(x.size, x.index_type, x.base);
 }
 
@@ -31,7 +27,7 @@ void check_dense_matrix(const cusparseDnMatDescr& m) {
   require(m.order == CUSPARSE_ORDER_ROW || m.order == CUSPARSE_ORDER_COL, "there is no such order");
   require(m.order == CUSPARSE_ORDER_ROW || m.ld >= m.rows, "ld must be at least rows where order is COL");
   require(m.order == CUSPARSE_ORDER_COL || m.ld >= m.columns, "ld must be at least cols where order is ROW");
-  require_values(m.values, m.type);
+  require_values(m.values, m.type, m.elements());
 }
 
 template <class To, class Made>
@@ -43,7 +39,8 @@ cusparseStatus_t make(const char* function, To* to, const Made& made, void (*che
   });
 }
 void check_dense_vector(const cusparseDnVecDescr& y) {
-  check_vector(y.size, y.values, y.type);
+  require(y.size >= 0, "the size is negative");
+  require_values(y.values, y.type, y.size);
 }
 
 template <class Descriptor, class Pointer>
@@ -57,7 +54,7 @@ template <class Descriptor>
 cusparseStatus_t set_values(const char* function, Descriptor* of, void* values) {
   return guarded(function, [&] {
     require(of != nullptr, "the descriptor is a null pointer");
-    require_values(values, of->type);
+    require_values(values, of->type, of->elements());
     of->values = values;
   });
 }
@@ -199,8 +196,9 @@ cusparseStatus_t cusparseDnMatSetValues(cusparseDnMatDescr_t m, void* values) {
 cusparseStatus_t cusparseDnMatSetStridedBatch(cusparseDnMatDescr_t m, int batches, int64_t stride) {
   return guarded(__func__, [&] {
     require(m != nullptr, "the descriptor is a null pointer");
-    require(batches > 0 && stride >= 0, "batchCount must be at least 1, batchStride at least 0");
-    require(stride == 0 || stride >= m->ld * (m->order == CUSPARSE_ORDER_ROW ? m->rows : m->columns),
+    require(batches > 0, "batchCount must be at least 1");
+    require(batches == 1 || stride == 0 ||
+                stride >= m->ld * (m->order == CUSPARSE_ORDER_ROW ? m->rows : m->columns),
             "batchStride must be 0 or at least the matrix's size with its leading dimension");
     m->batches = batches, m->stride = stride;
   });

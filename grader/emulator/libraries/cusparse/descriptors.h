@@ -8,12 +8,16 @@ struct cusparseSpVecDescr {
   cusparseIndexType_t index_type;
   cusparseIndexBase_t base;
   cudaDataType type;
+
+  int64_t elements() const { return nnz; }
 };
 
 struct cusparseDnVecDescr {
   int64_t size;
   void* values;
   cudaDataType type;
+
+  int64_t elements() const { return size; }
 };
 
 // Of CSR: `offsets` of the rows and `inner` columns; of CSC: of the columns, and rows; of COO `offsets` are the
@@ -30,10 +34,9 @@ struct cusparseSpMatDescr {
   cusparseFillMode_t fill = CUSPARSE_FILL_MODE_LOWER;
   cusparseDiagType_t diagonal = CUSPARSE_DIAG_TYPE_NON_UNIT;
 
-  int64_t offsets_count() const {
-    if (format == CUSPARSE_FORMAT_COO) return nnz;
-    return (format == CUSPARSE_FORMAT_CSR ? rows : columns) + 1;
-  }
+  int64_t lines() const { return format == CUSPARSE_FORMAT_CSC ? columns : rows; }
+  int64_t offsets_count() const { return format == CUSPARSE_FORMAT_COO ? nnz : lines() + 1; }
+  int64_t elements() const { return nnz; }
 };
 
 struct cusparseDnMatDescr {
@@ -43,6 +46,8 @@ struct cusparseDnMatDescr {
   cusparseOrder_t order;
   int batches = 1;
   int64_t stride = 0;
+
+  int64_t elements() const { return rows > 0 && columns > 0 ? 1 : 0; }  // whether there are any
 };
 
 struct cusparseMatDescr {

@@ -14,12 +14,12 @@ bool has_room(int64_t rows, int64_t columns, int64_t nnz) {
 void check_matrix(const cusparseSpMatDescr& a, cusparseIndexType_t inner_type) {
   require(a.rows >= 0 && a.columns >= 0 && a.nnz >= 0, "a size is negative");
   require(has_room(a.rows, a.columns, a.nnz), "nnz is larger than the matrix");
-  require_indices(a.offsets, a.index_type, a.base);
-  require_indices(a.inner, inner_type, a.base);
+  require_indices(a.offsets, a.index_type, a.base, a.format == CUSPARSE_FORMAT_COO ? a.nnz : a.lines());
+  require_indices(a.inner, inner_type, a.base, a.nnz);
+  require_values(a.values, a.type, a.nnz);
+  require_fits(a.lines(), a.index_type, a.base);
+  require_fits(a.format == CUSPARSE_FORMAT_CSC ? a.rows : a.columns, inner_type, a.base);
   require_supported(a.index_type == inner_type, "offsets and indices must have the same type");
-  require_fits(a.rows, a.index_type, a.base);
-  require_fits(a.columns, a.index_type, a.base);
-  require_values(a.values, a.type);
 }
 
 template <class To>
@@ -55,9 +55,9 @@ cusparseStatus_t set_pointers(const char* function, cusparseFormat_t format, cus
                               void* offsets, void* inner, void* values) {
   return guarded(function, [&] {
     require_format(a, format);
-    require_indices(offsets, a->index_type, a->base);
-    require_indices(inner, a->index_type, a->base);
-    require_values(values, a->type);
+    require_indices(offsets, a->index_type, a->base, format == CUSPARSE_FORMAT_COO ? a->nnz : a->lines());
+    require_indices(inner, a->index_type, a->base, a->nnz);
+    require_values(values, a->type, a->nnz);
     a->offsets = offsets, a->inner = inner, a->values = values;
   });
 }
@@ -66,7 +66,7 @@ void set_batches(cusparseSpMatDescr& a, int batches, int64_t offsets_stride, int
   require(batches > 0 && offsets_stride >= 0 && entries_stride >= 0,
           "batchCount must be at least 1, strides at least 0");
   require(offsets_stride == 0 || offsets_stride >= a.offsets_count(),
-          "the offsets' stride must be 0 or at least their number");
+          "the stride of offsets or rows must be 0 or at least their number");
   require(entries_stride == 0 || entries_stride >= a.nnz, "the entries' stride must be 0 or at least nnz");
   a.batches = batches, a.offsets_stride = offsets_stride, a.entries_stride = entries_stride;
 }

@@ -70,8 +70,9 @@ void with_numbers(cudaDataType compute, Work work) {
 void require_product_types(cudaDataType a, cudaDataType b, cudaDataType c, cudaDataType compute);
 
 // What the creation of descriptors checks.
-void require_values(const void* values, cudaDataType type);
-void require_indices(const void* indices, cusparseIndexType_t type, cusparseIndexBase_t base);
+// Of arrays without elements nobody asks where they lie.
+void require_values(const void* values, cudaDataType type, int64_t count);
+void require_indices(const void* indices, cusparseIndexType_t type, cusparseIndexBase_t base, int64_t count);
 void require_fits(int64_t size, cusparseIndexType_t type, cusparseIndexBase_t base);
 template <class... Pointers>
 void require_all(const Pointers*... pointers) {
