@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from cusparse_calls import (
+    BFLOAT,
     COLUMN_ORDER,
     KINDS,
     LIBRARIES,

@@ -102,7 +102,9 @@ def test_the_student_reads_the_note_on_the_page(run: Path) -> None:
     assert "spmm.cu:1 includes cublas_v2.h, a library that is not linked here. The line costs nothing" in page
 
 
-def judge_baselines(tmp_path: Path, lab: str, folders: list[str], cases: list[str], *options: str) -> list[dict[str, Any]]:
+def judge_baselines(
+    tmp_path: Path, lab: str, folders: list[str], cases: list[str], *options: str
+) -> list[dict[str, Any]]:
     """The vendor's solutions of a lab as references, on the emulator, by a policy that allows --direct."""
     policy = tmp_path / "policy.yaml"
     text = (ROOT / f"grader/policies/{lab}.yaml").read_text(encoding="utf-8")

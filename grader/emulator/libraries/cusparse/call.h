@@ -1,5 +1,5 @@
-// One call of cuSPARSE: what it reads comes from the device's memory to arrays of the host, and what it writes
-// goes back. Everything is done when it returns.
+// One call of cuSPARSE: what it reads comes from the device's memory to arrays of the host, and what it
+// writes goes back. Everything is done when it returns.
 #pragma once
 #include <cusparse.h>
 

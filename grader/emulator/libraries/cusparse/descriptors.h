@@ -20,8 +20,8 @@ struct cusparseDnVecDescr {
   int64_t elements() const { return size; }
 };
 
-// Of CSR: `offsets` of the rows and `inner` columns; of CSC: of the columns, and rows; of COO `offsets` are the
-// entries' rows and `inner` their columns.
+// Of CSR: `offsets` of the rows and `inner` columns; of CSC: of the columns, and rows; of COO `offsets` are
+// the entries' rows and `inner` their columns.
 struct cusparseSpMatDescr {
   cusparseFormat_t format;
   int64_t rows, columns, nnz;

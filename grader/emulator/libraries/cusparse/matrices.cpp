@@ -18,6 +18,7 @@ void check_matrix(const cusparseSpMatDescr& a, cusparseIndexType_t inner_type) {
   require_indices(a.inner, inner_type, a.base, a.nnz);
   require_values(a.values, a.type, a.nnz);
   require_fits(a.lines(), a.index_type, a.base);
+  if (a.format != CUSPARSE_FORMAT_COO) require_fits(a.nnz, a.index_type, a.base);
   require_fits(a.format == CUSPARSE_FORMAT_CSC ? a.rows : a.columns, inner_type, a.base);
   require_supported(a.index_type == inner_type, "offsets and indices must have the same type");
 }

@@ -1,4 +1,5 @@
-// Products of a sparse matrix: with a vector, with a dense matrix; and of two dense ones, sampled by a sparse one.
+// Products of a sparse matrix: with a vector, with a dense matrix; and of two dense ones, sampled by a
+// sparse one.
 #include <algorithm>
 
 #include "cusparse/structure.h"

@@ -1,5 +1,5 @@
-// C = alpha * A * B of sparse matrices. A program asks for two buffers, computes, asks C's size, allocates C and
-// copies; the result waits in the descriptor.
+// C = alpha * A * B of sparse matrices. A program asks for two buffers, computes, asks C's size, allocates C
+// and copies; the result waits in the descriptor.
 #include <algorithm>
 
 #include "cusparse/structure.h"

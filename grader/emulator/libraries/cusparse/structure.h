@@ -12,8 +12,8 @@ struct Entries {
   bool is_in(size_t entry) const { return rows[entry] != kNoLine && columns[entry] != kNoLine; }
 };
 
-// An operation's rows: entries offsets[r] to offsets[r + 1] are of row r. `places` says where an entry stands in
-// memory; entries of a row keep that order.
+// An operation's rows: entries offsets[r] to offsets[r + 1] are of row r. `places` says where an entry stands
+// in memory; entries of a row keep that order.
 struct Rows {
   int64_t rows = 0, columns = 0;
   Indices offsets{}, columns_of{}, places{};
