@@ -12,6 +12,17 @@ from conftest import ROOT, records_of, warpgrade
 NAIVE = (ROOT / "reference/spmm/naive/spmm.cu").read_text(encoding="utf-8")
 CASE = "synth-identity-k32"
 CALL = "(cublasHandle_t* h) {\n  return cublasCreate(h);\n}\n"
+# Before main, in the process of the submission: ends it where one of the emulator's libraries is loaded.
+LOOKS = """
+static const bool looked = [] {
+  std::FILE* maps = std::fopen("/proc/self/maps", "r");
+  if (maps == nullptr) std::abort();
+  char line[512];
+  while (std::fgets(line, sizeof line, maps) != nullptr)
+    if (std::strstr(line, "libcusparse") != nullptr || std::strstr(line, "libcublas") != nullptr) std::abort();
+  return std::fclose(maps) == 0;
+}();
+"""
 LIBRARIES = "add_executable(x spmm.cu)\ntarget_link_libraries(x PRIVATE CUDA::cusparse)\n"
 
 # By name: files beside the naive spmm.cu, what stands before and behind its text, and the place of the call.
@@ -21,6 +32,7 @@ CLASS: dict[str, tuple[dict[str, str], str, str, str]] = {
     "links_by_cmake": ({"CMakeLists.txt": LIBRARIES}, "", "", ""),
     "thrust": ({}, "#include <thrust/sort.h>\n#include <cub/cub.cuh>\n",
                "void sorts(int* x) { thrust::sort(thrust::device, x, x + 2); }\n", ""),
+    "looks": ({}, "#include <cstdio>\n#include <cstdlib>\n#include <cstring>\n", LOOKS, ""),
     "calls": ({}, "#include <cublas_v2.h>\n", "int used" + CALL, "spmm.cu:+2"),
     "wraps": ({"own/wrap.cuh": "#pragma once\n#include <cublas_v2.h>\n\nstatic inline int wrap" + CALL},
               '#include "own/wrap.cuh"\n', "int used(cublasHandle_t* h) { return wrap(h); }\n", "own/wrap.cuh:5"),
@@ -64,6 +76,7 @@ def of(run: Path, name: str) -> tuple[dict[str, Any], str]:
         ("links", "Makefile links cublas"),
         ("links_by_cmake", "CMakeLists.txt links cusparse"),
         ("thrust", ""),
+        ("looks", ""),
     ],
 )
 def test_a_library_that_is_not_called_costs_nothing_and_is_told(run: Path, name: str, note: str) -> None:
@@ -90,3 +103,46 @@ def test_the_student_reads_the_note_on_the_page(run: Path) -> None:
     assert done.returncode == 0, done.stderr
     page = (run / "export/feedback/includes/index.html").read_text(encoding="utf-8")
     assert "spmm.cu:1 includes cublas_v2.h, a library that is not linked here. The line costs nothing" in page
+
+
+def judge_baselines(
+    tmp_path: Path, lab: str, folders: list[str], cases: list[str], *options: str
+) -> list[dict[str, Any]]:
+    """The vendor's solutions of a lab as references, on the emulator, by a policy that allows --direct."""
+    policy = tmp_path / "policy.yaml"
+    text = (ROOT / f"grader/policies/{lab}.yaml").read_text(encoding="utf-8")
+    policy.write_text(text + "\nhost_isolation: any\n", encoding="utf-8")
+    references = [word for folder in folders for word in ("--reference", ROOT / "reference" / lab / folder)]
+    chosen = [word for case in cases for word in ("--cases", case)]
+    done = warpgrade(
+        "grade", "--lab", lab, *references, "--run", tmp_path / "run", "--backend", "emulator", "--policy", policy,
+        *chosen, *options,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    outcomes = [record["outcome"] for record in records_of(tmp_path / "run")]
+    assert len(outcomes) == len(folders) * len(cases)
+    return outcomes
+
+
+VENDORS = [
+    (
+        "spmm",
+        ["vendor/cusparse_default", "vendor/cusparse_best"],
+        [CASE, "synth-empty-rows-k32", "synth-all-empty-k32", "synth-duplicates-k32"],
+    ),
+    ("gcn", ["vendor/cublas_cusparse"], ["aggregate-hub", "aggregate-no-entries", "pipeline-even"]),
+]
+
+
+@pytest.mark.parametrize(("lab", "folders", "cases"), VENDORS, ids=[lab for lab, *_ in VENDORS])
+def test_a_vendors_baseline_is_judged_right_without_a_gpu(
+    tmp_path: Path, lab: str, folders: list[str], cases: list[str]
+) -> None:
+    for outcome in judge_baselines(tmp_path, lab, folders, cases, "--direct"):
+        assert outcome["verdict"] == "accepted", outcome
+
+
+def test_a_vendors_baseline_needs_direct(tmp_path: Path) -> None:
+    (outcome,) = judge_baselines(tmp_path, "spmm", ["vendor/cusparse_default"], [CASE])
+    assert (outcome["verdict"], outcome["reason"]) == ("compile_error", "needs_direct")
+    assert "calls cusparse is judged with --direct alone" in outcome["message"]

@@ -142,6 +142,7 @@ JudgeJob Judging::job_for(size_t i, std::vector<CaseInput> cases, const Share& s
   job.cases = std::move(cases);
   job.context.older_interface = is_older_interface(submission.interface, job.lab);
   job.context.submission = runner_spec(submission.id, compiled_[i].executable, share);
+  job.context.submission.vendor_libraries = !vendor_libraries_of(submission).empty();
   if (run_.options().self_baseline && run_.on_gpu()) {
     job.context.baselines.push_back({"self", runner_spec("self", compiled_[i].executable, share), true});
   }

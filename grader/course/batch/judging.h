@@ -75,6 +75,9 @@ class Judging {
   CompileOptions compile_options() const;
   std::vector<Baseline> chosen_baselines() const;
   JudgeContext::BaselineRunner baseline_runner(const Lab& lab, const Baseline& baseline);
+  std::vector<std::string> vendor_libraries_of(const Submission& submission) const;
+  static void add_vendor_libraries(const Submission& baseline, const std::vector<std::string>& libraries,
+                                   CompileOptions& options);
   const JudgeDevice* device_of(const Share& share) const;
   RunnerSpec runner_spec(const std::string& label, const std::filesystem::path& executable,
                          const Share& share) const;

@@ -1,4 +1,7 @@
 // Compiles what is judged, and what it is timed against.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <chrono>
 
@@ -56,7 +59,17 @@ void Judging::compile_again(size_t i) {
 void Judging::compile_now(size_t i) {
   const Submission& submission = run_.submissions()[i];
   const auto start = std::chrono::steady_clock::now();
-  compiled_[i] = compiler_.compile(submission, compile_options());
+  CompileOptions options = compile_options();
+  const std::vector<std::string> vendors = vendor_libraries_of(submission);
+  if (!vendors.empty()) add_vendor_libraries(submission, vendors, options);
+  compiled_[i] = compiler_.compile(submission, options);
+  if (!run_.options().direct && !vendors.empty() && compiled_[i].ok()) {
+    compiled_[i].status = "compile_error";
+    compiled_[i].reason = "needs_direct";
+    compiled_[i].message = fmt::format(
+        "a baseline that calls {} is judged with --direct alone: a submission's box has no vendor's library",
+        fmt::join(vendors, ", "));
+  }
   if (run_.options().direct && is_python(submission) && compiled_[i].ok()) {
     compiled_[i].status = "compile_error";
     compiled_[i].reason = "needs_executor";
@@ -104,13 +117,29 @@ std::vector<Baseline> Judging::chosen_baselines() const {
   return chosen;
 }
 
+// Of a reference that is one of the lab's baselines; a student's submission gets none, whatever it calls.
+std::vector<std::string> Judging::vendor_libraries_of(const Submission& submission) const {
+  if (submission.role != Role::kReference) return {};
+  for (const Baseline& baseline : run_.lab().baselines()) {
+    std::error_code absent;
+    if (fs::equivalent(project_root() / baseline.folder, submission.directory, absent))
+      return baseline.libraries;
+  }
+  return {};
+}
+
+void Judging::add_vendor_libraries(const Submission& baseline, const std::vector<std::string>& libraries,
+                                   CompileOptions& options) {
+  options.libraries = libraries;
+  // What the lab's baselines share lies beside their folders.
+  options.extra_includes = {baseline.directory.parent_path(), baseline.directory};
+}
+
 JudgeContext::BaselineRunner Judging::baseline_runner(const Lab& lab, const Baseline& baseline) {
   const Submission source = read_submission(project_root() / baseline.folder, lab.name(), Role::kBaseline);
   CompileOptions options = compile_options();
   options.lab = lab.name();
-  options.libraries = baseline.libraries;
-  // What the lab's baselines share lies beside their folders.
-  options.extra_includes = {source.directory.parent_path(), source.directory};
+  add_vendor_libraries(source, baseline.libraries, options);
   const CompileResult result = compiler_.compile(source, options);
   if (!result.ok()) throw JudgeFault("baseline {} does not compile: {}", baseline.name, result.message);
   RunnerSpec spec = runner_spec(baseline.name, result.executable, {});

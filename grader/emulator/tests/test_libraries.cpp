@@ -63,13 +63,37 @@ TEST(Libraries, name_what_cufft_leaves_out) {
     EXPECT_NE(r.output.find(part), std::string::npos) << "want " << part << "\n" << r.output;
 }
 
+// grader/tests/test_cusparse.py compares with SciPy, over random matrices.
+TEST(Libraries, multiply_sparse_matrices_like_cusparses_samples) {
+  if (!is_built("cusparse_host")) GTEST_SKIP() << "the toolkit has no cuSPARSE";
+  expect_success("cusparse_host");
+  expect_success("cusparse_host", "", "WARPEMU_CHECKS=all");
+}
+
+TEST(Libraries, name_the_entry_whose_index_is_outside_of_a_sparse_matrix) {
+  if (!is_built("cusparse_host")) GTEST_SKIP() << "the toolkit has no cuSPARSE";
+  const Result r = run("cusparse_host", "index");
+  EXPECT_NE(r.output.find("CUSPARSE_STATUS_EXECUTION_FAILED\n"), std::string::npos) << r.output;
+  EXPECT_NE(r.output.find("cusparseSpMV: entry 1 of row 2 (place 5) has column 4, expected 0 to 3"),
+            std::string::npos)
+      << r.output;
+}
+
+TEST(Libraries, refuse_sparse_products_in_a_captured_stream) {
+  if (!is_built("cusparse_host")) GTEST_SKIP() << "the toolkit has no cuSPARSE";
+  const Result r = run("cusparse_host", "captured");
+  EXPECT_NE(r.output.find("CUSPARSE_STATUS_NOT_SUPPORTED\n"), std::string::npos) << r.output;
+  EXPECT_NE(r.output.find("unsupported call of a function of cuSPARSE in a captured stream"),
+            std::string::npos)
+      << r.output;
+}
+
 // The other libraries' every function is asked by grader/tests/test_left_out_libraries.py.
 TEST(Libraries, that_are_left_out_fail_with_the_codes_of_their_headers) {
-  if (!is_built("missing_host")) GTEST_SKIP() << "the toolkit has no cuSPARSE";
+  if (!is_built("missing_host")) GTEST_SKIP() << "the toolkit has no cuBLASLt";
   const Result r = run("missing_host");
   EXPECT_EQ(r.exit_code, 0) << r.output;
-  for (const char* part :
-       {"unsupported call of cusparseCreate (cuSPARSE)", "cuSPARSE 1 not supported by the emulator\n"})
+  for (const char* part : {"unsupported call of cublasLtCreate (cuBLASLt)", "cuBLASLt 1\n"})
     EXPECT_NE(r.output.find(part), std::string::npos) << "want " << part << "\n" << r.output;
   EXPECT_EQ(r.output.find(" 0"), std::string::npos) << r.output;  // cuSOLVER, cuBLASLt, cuDNN, NCCL
 }

@@ -23,6 +23,7 @@ curand_host curand_host 0
 cublas_host cublas_host 0
 cublas_products_host cublas_products_host 0
 cufft_host cufft_host 0
+cusparse_host cusparse_host 0
 driver_api driver_api 0
 driver_memory driver_memory 0
 driver_errors driver_errors 0
@@ -74,6 +75,7 @@ compile() {
     curand_host) libraries=(-lcurand) ;;
     cublas_*) libraries=(-lcublas) ;;
     cufft_host) libraries=(-lcufft) ;;
+    cusparse_*) libraries=(-lcusparse) ;;
     nested_launches) libraries=(-rdc=true -lcudadevrt) ;;
     driver_nvrtc) libraries=(-lcuda -lnvrtc) ;;
     driver_*) libraries=(-DON_A_GPU -lcuda) ;;

@@ -1,0 +1,101 @@
+// One call of cuSPARSE: what it reads comes from the device's memory to arrays of the host, and what it
+// writes goes back. Everything is done when it returns.
+#pragma once
+#include <cusparse.h>
+
+#include <cstdint>
+#include <new>
+#include <string>
+#include <vector>
+
+struct cusparseContext {
+  cudaStream_t stream = nullptr;
+  cusparsePointerMode_t pointer_mode = CUSPARSE_POINTER_MODE_HOST;
+};
+
+namespace warpgrade::cusparse {
+
+using Indices = std::vector<int64_t>;
+
+// Ends a call; run() says why and makes the status the call's result.
+struct Failure {
+  cusparseStatus_t status;
+  std::string why;
+};
+
+inline void require(bool holds, const char* why) {
+  if (!holds) throw Failure{CUSPARSE_STATUS_INVALID_VALUE, why};
+}
+inline void require_supported(bool holds, const char* why) {
+  if (!holds) throw Failure{CUSPARSE_STATUS_NOT_SUPPORTED, why};
+}
+
+// Lines of memory: a vector is one line.
+struct Lines {
+  int64_t count, length, pitch;  // in elements
+};
+
+class Call {
+ public:
+  explicit Call(const cusparseContext& context) : context_(context) {}
+
+  bool scalars_on_device() const { return context_.pointer_mode == CUSPARSE_POINTER_MODE_DEVICE; }
+
+  // Of the device's memory; `what` is the array's name in what a failure says.
+  std::vector<unsigned char> read(const void* from, const Lines& lines, size_t element,
+                                  const char* what) const;
+  void write(void* to, const Lines& lines, size_t element, const void* from, const char* what) const;
+
+  Indices read_indices(const void* from, cusparseIndexType_t type, int64_t count, const char* what) const;
+  void write_indices(void* to, cusparseIndexType_t type, const Indices& indices, const char* what) const;
+
+ private:
+  void move(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t rows,
+            cudaMemcpyKind kind, const char* what) const;
+
+  const cusparseContext& context_;
+};
+
+size_t bytes_of(cusparseIndexType_t type);  // 0: no such type
+
+void say(const char* function, const std::string& why);
+
+// Nothing runs in a captured stream: the work would be done once, and not when the graph is.
+void require_no_capture(const cusparseContext& context);
+
+// Work that needs no handle.
+template <class Work>
+cusparseStatus_t guarded(const char* function, Work work) {
+  try {
+    work();
+  } catch (const Failure& failure) {
+    say(function, failure.why);
+    return failure.status;
+  } catch (const std::bad_alloc&) {
+    return CUSPARSE_STATUS_ALLOC_FAILED;
+  }
+  return CUSPARSE_STATUS_SUCCESS;
+}
+
+template <class Work>
+cusparseStatus_t run(const char* function, cusparseHandle_t handle, Work work) {
+  return guarded(function, [&] {
+    require(handle != nullptr, "the handle is a null pointer: make one with cusparseCreate");
+    require_no_capture(*handle);
+    work(Call(*handle));
+  });
+}
+
+// Calls that only check, and tell how large a buffer is. No call here needs one; but programs allocate it.
+constexpr size_t kBufferBytes = 256;
+template <class Check>
+cusparseStatus_t tell_buffer(const char* function, cusparseHandle_t handle, size_t* bytes, Check check) {
+  return guarded(function, [&] {
+    require(handle != nullptr, "the handle is a null pointer: make one with cusparseCreate");
+    require(bytes != nullptr, "bufferSize is a null pointer");
+    check();
+    *bytes = kBufferBytes;
+  });
+}
+
+}  // namespace warpgrade::cusparse
