@@ -18,7 +18,10 @@ assert SPEC and SPEC.loader
 record_names = module_from_spec(SPEC)
 SPEC.loader.exec_module(record_names)
 RECORDED = sorted(record_names.NAMES.iterdir())
-PARTLY_THERE = {"libcufft.so.12": "test_cufft.py", "libcusparse.so.12": "test_cusparse.py"}  # and what tests the functions that it has
+PARTLY_THERE = {
+    "libcufft.so.12": "test_cufft.py",
+    "libcusparse.so.12": "test_cusparse.py",
+}  # and what tests the functions that it has
 
 # Calls every function of a library by its name, whatever its parameters: a stub looks at none.
 ASKS = """
