@@ -371,6 +371,16 @@ def test_a_students_repository_is_judged_on_githubs_runner(archive: Path, tmp_pa
     assert not (tmp_path / "home/warpgrade/.cache/venv").exists(), "no report's packages are fetched"
 
 
+@pytest.mark.parametrize("pythons", [",", "3", "2.7", "3.11 3.12", "3.11,"])
+def test_what_names_no_python_makes_no_handout(tmp_path: Path, pythons: str) -> None:
+    packed = tmp_path / "handout.tar.gz"
+    command: Words = [ROOT / "scripts/package", "--handout", "--offline", pythons, "--build", WARPGRADE.parents[1]]
+    done = subprocess.run([*command, "--output", packed], capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert f"expected Pythons such as 3.11,3.12, or all; got '{pythons}'" in done.stderr
+    assert not packed.exists()
+
+
 def test_a_declared_lab_is_judged_in_a_room_without_a_network(tmp_path: Path) -> None:
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     packed = tmp_path / "handout.tar.gz"

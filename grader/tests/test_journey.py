@@ -457,3 +457,13 @@ def test_a_policy_shows_what_the_way_there_is_worth(tmp_path: Path) -> None:
     at_once = samples["all reached, in one version without a note"]
     assert at_once["parts"]["journey"] == pytest.approx(10 / 3 / 4)
     assert samples["a hand-in that was refused"]["points"] == 0
+
+
+@pytest.mark.parametrize("kept", ["{", "[]", '{"students": {"ada": {}}}', '{"students": {"ada": {"versions": "x"}}}'])
+def test_damaged_counts_are_named_with_what_to_do(weeks: list[Path], tmp_path: Path, kept: str) -> None:
+    text = kept.replace("{", '{"schema": "warpgrade.journey.v1", ', 1) if "students" in kept else kept
+    (weeks[1] / "journey.json").write_text(text, encoding="utf-8")
+    as_hand_ins(weeks[1])
+    done = warpgrade("score", weeks[1], "--policy", policy_with_journey(tmp_path / "policy.yaml", "{versions: 3}"))
+    assert done.returncode != 0
+    assert "journey.json: expected what `warpgrade journey RUN... --keep-in RUN` writes; write it anew" in done.stderr
