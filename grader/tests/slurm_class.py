@@ -37,6 +37,13 @@ def wait_until(what: str, condition: Callable[[], Any], timeout_s: float, every_
     pytest.fail(f"after {timeout_s} s still not: {what}")
 
 
+def log_lines(log: list[dict[str, Any]]) -> str:
+    """A run's events, a line each: pytest shortens a list, and a failed test needs all of them."""
+    return "\n".join(
+        f"{e['at'][11:23]} {e.get('node', '-')} {e.get('job', '-')} {e['event']}: {e.get('message', '')}" for e in log
+    )
+
+
 class Run:
     """A small class on a cluster."""
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from slurm_class import CASES, NAIVE, Run, wait_until
+from slurm_class import CASES, NAIVE, Run, log_lines, wait_until
 from slurm_cluster import Cluster, needs_slurm
 
 pytestmark = pytest.mark.waits
@@ -52,19 +52,25 @@ def judged_on(run: Run) -> dict[str, set[str]]:
 
 def all_are_judged(run: Run, log: list[dict[str, Any]]) -> None:
     """Every student has all records, and none twice."""
-    assert run.verdicts() == {name: ["accepted"] * len(CASES.split(",")) for name in STUDENTS}, log
+    assert run.verdicts() == {name: ["accepted"] * len(CASES.split(",")) for name in STUDENTS}, log_lines(log)
     recorded = [(e["submission"], e["case"]) for e in log if e["event"] == "case_recorded"]
-    assert len(recorded) == len(set(recorded)) == len(STUDENTS) * len(CASES.split(",")), log
+    assert len(recorded) == len(set(recorded)) == len(STUDENTS) * len(CASES.split(",")), log_lines(log)
 
 
-def begin_on_each_node(run: Run, cluster: Cluster, rounds: int, **records: dict[str, float]) -> None:
+def begin_on_each_node(
+    run: Run, cluster: Cluster, rounds: int, measures: str = "", **records: dict[str, float]
+) -> None:
     """A round of a task for each student, one on each node; they wait until the nodes' records are there.
 
+    The node `measures` tests itself before the others go on: they hold their nodes, so Slurm has no other for its task.
     The tasks that compile have a partition of their own on the same nodes: they are not what is waited for.
     """
-    hold = run.folder / "hold"
+    hold, hold_others = run.folder / "hold", run.folder / "hold_others"
     hold.touch()
     setup = [f"while test -e {hold}; do sleep 0.1; done"]
+    if measures:
+        hold_others.touch()
+        setup.append(f'while test "$SLURMD_NODENAME" != {measures} -a -e {hold_others}; do sleep 0.1; done')
     judge = {"partition": "gpu", "options": ["--exclusive"], "setup": setup}
     begun = run.batch(run.site(judge=judge, **SEPARATE, rounds=rounds))
     assert begun.returncode == 0, begun.stderr
@@ -73,6 +79,9 @@ def begin_on_each_node(run: Run, cluster: Cluster, rounds: int, **records: dict[
     running = ("squeue", "-h", "-p", "gpu", "-t", "RUNNING", "-o", "%N")
     wait_until("a task on each node", lambda: set(cluster.run(*running).split()) == {"n1", "n2", "n3"}, 240)
     hold.unlink()
+    if measures:
+        wait_until(f"what {measures} measured", (run.run / f"nodes/{measures}.json").exists, 240)
+        hold_others.unlink()
 
 
 def stamps(run: Run) -> dict[str, int]:
@@ -84,11 +93,11 @@ def stamps(run: Run) -> dict[str, int]:
 def test_a_node_slower_than_the_others_is_left_out_and_named(tmp_path: Path, cluster: Cluster) -> None:
     """n2 measures itself beside figures that no emulator reaches, and hands its work back; an appeal avoids it too."""
     run = Run(tmp_path, cluster, STUDENTS)
-    begin_on_each_node(run, cluster, 4, n1={"gigabytes": 1000}, n3={"gigabytes": 1001})
+    begin_on_each_node(run, cluster, 4, "n2", n1={"gigabytes": 1000}, n3={"gigabytes": 1001})
     log = run.scored()
     all_are_judged(run, log)
     left = [event for event in log if event["event"] == "node_left_out"]
-    assert left and {event["node"] for event in left} == {"n2"} and "GB/s here" in left[0]["message"], log
+    assert left and {event["node"] for event in left} == {"n2"} and "GB/s here" in left[0]["message"], log_lines(log)
     assert all("n2" not in nodes for nodes in judged_on(run).values()), judged_on(run)
     last = max((run.run / "rounds").iterdir(), key=lambda folder: int(folder.name))
     plan = json.loads((last / "plan.json").read_text(encoding="utf-8"))
@@ -118,7 +127,7 @@ def test_a_node_that_differs_from_itself_is_left_out(tmp_path: Path, cluster: Cl
     log = run.scored()
     all_are_judged(run, log)
     left = [event for event in log if event["event"] == "node_left_out"]
-    assert left and {event["node"] for event in left} == {"n2"}, log
+    assert left and {event["node"] for event in left} == {"n2"}, log_lines(log)
     assert "1.050 (1.020 to 1.080) times as fast as itself" in left[0]["message"]
     assert all("n2" not in nodes for nodes in judged_on(run).values()), judged_on(run)
     assert stamps(run) == before
@@ -135,7 +144,7 @@ def test_the_only_node_judges_whatever_its_tests_say(tmp_path: Path, cluster: Cl
     log = run.scored()
     all_are_judged(run, log)
     admitted = [event for event in log if event["event"] == "node_admitted"]
-    assert admitted and "Slurm has no other node" in admitted[0]["message"], log
+    assert admitted and "Slurm has no other node" in admitted[0]["message"], log_lines(log)
     told = run.call("score", run.run).stdout
     assert "n1 alone was tested" in told and "left out: n1: a program is 1.050" in told, told
 
@@ -151,5 +160,5 @@ def test_the_only_node_is_tried_again_after_a_fault(tmp_path: Path, cluster: Clu
     assert run.batch(site).returncode == 0
     log = run.scored()
     all_are_judged(run, log)
-    assert [event["node"] for event in log if event["event"] == "gpu_wedged"] == ["n1"], log
-    assert [event for event in log if event["event"] == "node_admitted"], log
+    assert [event["node"] for event in log if event["event"] == "gpu_wedged"] == ["n1"], log_lines(log)
+    assert [event for event in log if event["event"] == "node_admitted"], log_lines(log)

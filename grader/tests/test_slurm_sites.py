@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, WARPGRADE, warpgrade
-from slurm_class import CASES, NAIVE, Run, wait_until
+from slurm_class import CASES, NAIVE, Run, log_lines, wait_until
 from slurm_cluster import Cluster, needs_memory_groups, needs_slurm
 
 pytestmark = pytest.mark.waits
@@ -112,9 +112,9 @@ def test_a_task_that_meets_its_memory_limit_costs_no_student_anything(tmp_path: 
     done = run.batch(run.site(judge={"partition": "gpu", "setup": [lower, note]}))
     assert done.returncode == 0, done.stderr
     log = run.scored()
-    assert run.verdicts() == {"ada": ["accepted"] * 2, "hal": ["accepted"] * 2}, log
+    assert run.verdicts() == {"ada": ["accepted"] * 2, "hal": ["accepted"] * 2}, log_lines(log)
     met = [event for event in log if event["event"] == "memory_short"]
-    assert met, log
+    assert met, log_lines(log)
     for event in met:
         assert event["submission"] == "hal" and event["case"] in CASES.split(",") and event["node"] == "n1", event
         assert re.fullmatch(r"\d+_\d+", event["job"]) and event["limit_mb"] == 900, event
@@ -139,9 +139,9 @@ def test_device_memory_that_a_task_does_not_have_is_the_clusters_fault(tmp_path:
     done = run.batch(run.site(judge={"partition": "gpu", "setup": [lower, f"touch {tmp_path}/met"]}))
     assert done.returncode == 0, done.stderr
     log = run.scored()
-    assert run.verdicts() == {"ada": ["accepted"] * 2, "hal": ["accepted"] * 2}, log
+    assert run.verdicts() == {"ada": ["accepted"] * 2, "hal": ["accepted"] * 2}, log_lines(log)
     short = [event for event in log if event["event"] in {"memory_short", "out_of_memory"}]
-    assert short and {event["submission"] for event in short} == {"hal"}, log
+    assert short and {event["submission"] for event in short} == {"hal"}, log_lines(log)
     plan = json.loads((run.run / "rounds/2/plan.json").read_text(encoding="utf-8"))
     assert plan["memory_times"] == 2, plan
 
@@ -154,8 +154,8 @@ def test_a_student_who_goes_beyond_the_policy_is_told_so_in_a_task_too(tmp_path:
     run = Run(tmp_path, limited, {"ann": hog})
     assert run.batch(run.site()).returncode == 0
     log = run.scored()
-    assert run.verdicts() == {"ann": ["memory_limit"] * 2}, log
-    assert not [event for event in log if event["event"] == "memory_short"], log
+    assert run.verdicts() == {"ann": ["memory_limit"] * 2}, log_lines(log)
+    assert not [event for event in log if event["event"] == "memory_short"], log_lines(log)
 
 
 @needs_slurm
@@ -175,11 +175,11 @@ def test_a_task_that_runs_out_of_time_costs_no_student_anything(tmp_path: Path, 
     jobs = json.loads((run.run / "rounds/1/submitted.json").read_text())
     cluster.run("scontrol", "update", f"JobId={jobs['judge'][0]}", "TimeLimit=1")
     log = run.scored()
-    assert run.verdicts() == {"ada": ["accepted"] * 2, "hal": ["accepted"] * 2}, log
+    assert run.verdicts() == {"ada": ["accepted"] * 2, "hal": ["accepted"] * 2}, log_lines(log)
     ended = [event for event in log if event["event"] == "task_timeout"]
-    assert ended and ended[0]["submission"] == "hal" and ended[0]["case"] in CASES.split(","), log
+    assert ended and ended[0]["submission"] == "hal" and ended[0]["case"] in CASES.split(","), log_lines(log)
     assert ended[0]["task"] == "judge" and ended[0]["node"] in {"n1", "n2"}, ended
-    assert not [event for event in log if event["kind"] == "staff"], log
+    assert not [event for event in log if event["kind"] == "staff"], log_lines(log)
     assert (run.run / "rounds/2/done.json").exists()
 
 
