@@ -101,9 +101,19 @@ class Cluster:
     def kill_node(self, node: str) -> None:
         """Everything of a node at once: its daemon, and the process of Slurm that holds each job."""
         os.kill(self.pid(f"slurmd-{node}"), signal.SIGKILL)
-        for pid, environment in processes_with("SLURMD_NODENAME"):
-            if environment == node and "batch-task" in command_of(pid):
+        for pid, name in self.processes_with("SLURMD_NODENAME"):
+            if name == node and "batch-task" in command_of(pid):
                 kill(parent_of(pid))
+
+    def processes_with(self, variable: str) -> Iterator[tuple[int, str]]:
+        """Processes of this cluster's jobs that have the variable in their environment, with its value.
+
+        Other tests have clusters of their own beside, with nodes and jobs of the same names.
+        """
+        for pid in processes():
+            environment = environment_of(pid)
+            if environment.get("SLURM_CONF") == self.environment["SLURM_CONF"] and variable in environment:
+                yield pid, environment[variable]
 
     def start_node(self, node: str) -> None:
         """Brings a node back."""
@@ -140,14 +150,10 @@ def processes() -> list[int]:
     return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
 
 
-def processes_with(variable: str) -> Iterator[tuple[int, str]]:
-    """Processes that have the variable in their environment, with its value."""
-    for pid in processes():
-        try:
-            pairs = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        for pair in pairs:
-            name, _, value = pair.decode(errors="replace").partition("=")
-            if name == variable:
-                yield pid, value
+def environment_of(pid: int) -> dict[str, str]:
+    """The environment that the process began with; empty when the process is gone."""
+    try:
+        text = Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace")
+    except OSError:
+        return {}
+    return dict(pair.split("=", 1) for pair in text.split("\0") if "=" in pair)

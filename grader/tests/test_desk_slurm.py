@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from desk_place import NAIVE, Desk, ask_run, desk_at, packed
-from slurm_cluster import Cluster, kill, needs_slurm, processes_with
+from slurm_cluster import Cluster, kill, needs_slurm
 
 pytestmark = [needs_slurm, pytest.mark.waits]
 
@@ -88,7 +88,9 @@ def test_a_run_whose_task_is_killed_is_judged_by_another(desk: Desk, cluster: Cl
     """Everything of the job dies without a word."""
     run = hand_in(desk, "ada", "killed")
     until(lambda: desk.status()["counts"]["running"] == 1, 60, "the run did not begin")
-    for pid, _ in processes_with("SLURM_JOB_ID"):
+    jobs = list(cluster.processes_with("SLURM_JOB_ID"))
+    assert jobs
+    for pid, _ in jobs:
         kill(pid)
     end = end_of(desk, "ada", run)
     assert end["state"] == "judged", end

@@ -296,7 +296,9 @@ def test_a_view_has_the_classs_times_sorted_and_of_those_alone_who_count(tmp_pat
         counting = sorted(us for name, us in timed.items() if name != beaten["id"])
         told = [view["class_times"][case] for view in found if "class_times" in view]
         assert len(told) >= 8
-        assert all(times == pytest.approx(counting, rel=1e-3) for times in told)
+        assert all(times["us"] == pytest.approx(counting, rel=1e-3) for times in told)
+        assert all(times["count"] == len(counting) for times in told)
+        assert sorted(times["place"] for times in told if "place" in times) == list(range(1, len(counting) + 1))
         own = {c["time_us"] for view in found for c in view["cases"] if c["id"] == case and "time_us" in c}
         assert own == set(counting)
     (twice,) = (view for view in found if "attempts" in view)

@@ -25,7 +25,6 @@ from slurm_cluster import (
     needs_slurm,
     parent_of,
     processes,
-    processes_with,
 )
 
 HERE = Path(__file__).parent
@@ -53,10 +52,10 @@ def judges_of(run: Path) -> list[int]:
     return found
 
 
-def judge_tasks_on(run: Path, node: str) -> list[int]:
+def judge_tasks_on(cluster: Cluster, run: Path, node: str) -> list[int]:
     """The node's processes of tasks that judge."""
     of_run = set(task_processes("judge", run))
-    return [pid for pid, name in processes_with("SLURMD_NODENAME") if name == node and pid in of_run]
+    return [pid for pid, name in cluster.processes_with("SLURMD_NODENAME") if name == node and pid in of_run]
 
 
 def wait_until(what: str, condition: Callable[[], Any], timeout_s: float, every_s: float = 0.1) -> Any:
@@ -217,7 +216,7 @@ def test_a_class_survives_a_night_of_faults(tmp_path: Path, small_disk: Path, cl
     # A judge dies at its work.
     wait_until("a judge that dies at its work", lambda: kill_a_judge(run), 300)
     # A node is gone, and comes back much later.
-    wait_until("a task on n2", lambda: judge_tasks_on(run, "n2"), 300)
+    wait_until("a task on n2", lambda: judge_tasks_on(cluster, run, "n2"), 300)
     cluster.kill_node("n2")
     # The results folder is full for a while.
     wait_until("a task that met the full disk", lambda: disk_fills_and_is_met(small_disk, run, hold), 300)

@@ -96,7 +96,10 @@ def test_a_case_that_two_students_solved_is_no_ranking(tmp_path):
 
 def view_with_times(**more):
     mine = case("arxiv", 32, time_us=30.0) | more
-    return view_of([mine], class_times={"arxiv-32": [10, 20, 30, 40, 80]}, class_baselines_us={"arxiv-32": 75})
+    told = {"count": 5, "us": [10, 20, 30, 40, 80], "baseline_us": 75}
+    if mine["verdict"] == "accepted":
+        told["place"] = 3
+    return view_of([mine], class_times={"arxiv-32": told})
 
 
 def test_a_students_page_shows_the_own_place_among_times_without_names():
@@ -113,9 +116,20 @@ def test_who_has_no_time_sees_the_class_and_no_place_of_its_own():
     assert 'class="own"' not in render_html(view)
 
 
-@pytest.mark.parametrize("times", [None, {}, {"arxiv-32": [1, 2]}, {"arxiv-32": ["x", None, -1, float("nan")]}])
+@pytest.mark.parametrize(
+    "times", [None, {}, {"arxiv-32": {"us": [1, 2]}}, {"arxiv-32": {"us": ["x", None, -1, float("nan")]}}]
+)
 def test_a_view_without_the_classs_times_has_no_ranking(times):
     assert "Your place" not in render_html(view_of([case("arxiv", 32, time_us=3.0)], class_times=times))
+
+
+def test_the_times_of_a_large_class_stand_at_their_places():
+    found = ranks.Ranks("a", tuple(float(us) for us in range(1, 202)), own=4.0, place=16, count=1001)
+    assert found.places[:2] == [1, 6]
+    assert found.places[-1] == 1001
+    drawn = ranks.draw([found])
+    assert "place 16 of 1001" in drawn
+    assert ">1001<" in drawn, "the axis ends with the last place"
 
 
 def test_a_time_far_from_the_class_is_told_in_words_and_does_not_press_the_picture():

@@ -183,7 +183,7 @@ def _ranks(axes: Axes, ranks: Ranks, names: Sequence[str]) -> None:
         axes.axhline(us, color=_QUIET, linewidth=1.2, linestyle=_dashes(names.index(name)))
     if ranks.threshold is not None:
         axes.axhline(ranks.threshold, color=_INK, linewidth=1.8)
-    places = range(1, len(ranks.times) + 1)
+    places = ranks.places
     axes.plot(places, ranks.times, marker="o", markersize=2.4, linestyle="", color=_BLUE)
     axes.set_title(short(ranks.label), loc="left", fontsize=8.5, fontweight="bold")
 

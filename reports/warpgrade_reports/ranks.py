@@ -1,13 +1,12 @@
 """Each case's times of a class in their order, with the baselines, the threshold, and one's own place.
 
-A view (warpgrade.feedback.v1) has `class_times` and `class_baselines_us`, by case, where policy lets a student see
-them: sorted times in microseconds without names.
+A view (warpgrade.feedback.v1) has `class_times` by case, where policy lets a student see them: how many there are, the
+own place, and sorted times in microseconds without names; of a large class those at evenly spaced places.
 """
 
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -22,7 +21,6 @@ _WIDTH, _HEIGHT = 320, 206
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 312, 8, 164
 _FAR = 3.0  # times the class's slowest or fastest: a line that far off is told in words
 _AIR = 1.1  # of the axis beyond the outermost time, as a factor
-_SAME = 6e-4  # as a share: what rounding may take
 _NARROW = 6.0  # an axis of a smaller factor may hold a single tick
 DASHES = ("6 3", "2 2.5", "9 3 2 3", "1 4")
 _INK, _QUIET, _GRID, _BLUE, _OWN = "#1b1d22", "#5b6270", "#d9dde3", "#0072b2", "#d55e00"
@@ -31,18 +29,26 @@ _FONT = 'font-family="Noto Sans, DejaVu Sans, sans-serif" font-size="12"'
 
 @dataclass(frozen=True)
 class Ranks:
-    """One case: microseconds, fastest first."""
+    """One case: microseconds, fastest first; `times` are all or, of a large class, those at evenly spaced places."""
 
     label: str
     times: tuple[float, ...]
     baselines: tuple[tuple[str, float], ...] = ()
     threshold: float | None = None
     own: float | None = None
+    place: int | None = None  # the own one, from 1; equal times share one
+    count: int = 0  # of all times; 0: as many as `times`
 
     @property
-    def place(self) -> int | None:
-        """The own place; equal times share one. A view rounds the times to four digits."""
-        return None if self.own is None else bisect_left(self.times, self.own * (1 - _SAME)) + 1
+    def last(self) -> int:
+        """The last place."""
+        return max(self.count, len(self.times))
+
+    @property
+    def places(self) -> list[float]:
+        """Where `times` stand, from 1 to the last place."""
+        step = (self.last - 1) / max(1, len(self.times) - 1)
+        return [1 + i * step for i in range(len(self.times))]
 
     @property
     def near(self) -> list[tuple[int, str, float]]:
@@ -94,21 +100,25 @@ def _label(run: Run, spec: CaseSpec) -> str:
 
 def ranks_of_view(view: dict[str, Any]) -> list[Ranks]:
     """The cases of which the view says how the class did."""
-    times, baselines = view.get("class_times") or {}, view.get("class_baselines_us") or {}
+    times = view.get("class_times") or {}
     found = []
     for case in view.get("cases", []):
-        known = (_positive(us) for us in times.get(case.get("id")) or ())
+        told = times.get(case.get("id")) or {}
+        known = (_positive(us) for us in told.get("us") or ())
         ordered = tuple(sorted(us for us in known if us is not None))
         if len(ordered) < LEAST:
             continue
-        base, threshold = _positive(baselines.get(case["id"])), _positive(case.get("threshold"))
+        base, threshold = _positive(told.get("baseline_us")), _positive(case.get("threshold"))
+        place = told.get("place")
         found.append(
             Ranks(
                 case["id"],
                 ordered,
                 ((str(case.get("baseline", "baseline")), base),) if base else (),
                 base / threshold if base and threshold else None,
-                _positive(case.get("time_us")) if case.get("verdict") == "accepted" else None,
+                _positive(case.get("time_us")) if place else None,
+                place,
+                told.get("count", 0),
             )
         )
     return found
@@ -150,9 +160,9 @@ def _entry(drawing: str, label: str) -> str:
 
 def _figure(ranks: Ranks, names: Sequence[str]) -> str:
     """One case: the picture, and its figures in words below it."""
-    words = [f"{len(ranks.times)} times, median {fmt.microseconds(median(ranks.times))}"]
+    words = [f"{ranks.last} times, median {fmt.microseconds(median(ranks.times))}"]
     if ranks.own is not None:
-        words.insert(0, f"yours {fmt.microseconds(ranks.own)}, place {ranks.place} of {len(ranks.times)}")
+        words.insert(0, f"yours {fmt.microseconds(ranks.own)}, place {ranks.place} of {ranks.last}")
     if ranks.threshold is not None:
         words.append(f"threshold {fmt.microseconds(ranks.threshold)}")
     words += [f"{name.replace('_', ' ')} {fmt.microseconds(us)}" for name, us in ranks.baselines]
@@ -166,12 +176,12 @@ def _figure(ranks: Ranks, names: Sequence[str]) -> str:
 
 
 def _picture(ranks: Ranks, names: Sequence[str]) -> Iterator[str]:
-    scale, last = ranks.scale, len(ranks.times)
+    scale, last = ranks.scale, ranks.last
 
     def y(us: float) -> float:
         return _BOTTOM - scale.position(us) * (_BOTTOM - _TOP)
 
-    def x(place: int) -> float:
+    def x(place: float) -> float:
         return _LEFT + 6 + (place - 1) * (_RIGHT - _LEFT - 12) / max(1, last - 1)
 
     ticks = scale.ticks()
@@ -182,7 +192,7 @@ def _picture(ranks: Ranks, names: Sequence[str]) -> Iterator[str]:
         yield _line(_LEFT, _RIGHT, y(us), "reference", names.index(name))
     if ranks.threshold is not None:
         yield _line(_LEFT, _RIGHT, y(ranks.threshold), "threshold", None)
-    dots = "".join(f"M{x(place):.0f} {y(us):.1f}h0" for place, us in enumerate(ranks.times, start=1))
+    dots = "".join(f"M{x(place):.0f} {y(us):.1f}h0" for place, us in zip(ranks.places, ranks.times, strict=True))
     yield (f'<path class="rank" stroke="{_BLUE}" stroke-width="3.4" stroke-linecap="round" fill="none" d="{dots}"/>')
     if ranks.own is not None and ranks.place is not None:
         at = x(min(last, ranks.place))

@@ -10,6 +10,7 @@
 #include "base/inject.h"
 #include "base/text.h"
 #include "course/batch/contain.h"
+#include "course/feedback/class_times.h"
 #include "course/ingest/times.h"
 #include "judge/judging/verdict.h"
 
@@ -20,8 +21,7 @@ using nlohmann::json;
 namespace {
 
 constexpr std::size_t kMostLogBytes = 8000, kMostOutputBytes = 1200, kMostMismatches = 8,
-                      kMostDiagnostics = 5,
-                      kLeastTimes = 5;  // of a class: fewer would tell whose they are
+                      kMostDiagnostics = 5;
 
 // Copies the fields that are there; all others stay behind.
 json only(const json& object, std::initializer_list<const char*> keys) {
@@ -232,35 +232,26 @@ class Viewer {
     return view;
   }
 
-  // The class's times of each case, without names, and its graded baseline's.
   void gather_times() {
-    std::map<std::string, std::vector<double>> bases;
     for (const json& scored : list(parts_.scores, "submissions")) {
       if (scored.value("role", "student") != "student" || !scored.value("counts", true)) continue;
       for (const json& line : list(scored, "cases")) {
         const json time = median_us(scored.at("id"), line);
         if (line.at("verdict") != verdicts::kAccepted || !time.is_number()) continue;
-        class_times_[line.at("id")].push_back(four_digits(time));
         const json ratio = part(line, "ratio").value("median", json());
-        if (ratio.is_number()) bases[line.at("id")].push_back(time.get<double>() * ratio.get<double>());
+        class_times_.add(line.at("id"), time,
+                         ratio.is_number() ? std::optional<double>(ratio) : std::nullopt);
       }
     }
-    for (auto& [id, times] : class_times_) std::ranges::sort(times);
-    for (auto& [id, times] : bases) {
-      std::ranges::sort(times);
-      class_baselines_us_[id] = four_digits(times[times.size() / 2]);
-    }
+    class_times_.sort();
   }
 
   // Of the cases that the view names: a numbered one stays without its class.
   void add_class_times(json& view) const {
     for (const json& line : view.at("cases")) {
-      const std::string id = line.at("id");
-      const auto found = class_times_.find(id);
-      if (found == class_times_.end() || found->second.size() < kLeastTimes) continue;
-      view["class_times"][id] = found->second;
-      const auto base = class_baselines_us_.find(id);
-      if (base != class_baselines_us_.end()) view["class_baselines_us"][id] = base->second;
+      const bool has_place = line.value("verdict", "") == verdicts::kAccepted;
+      json times = class_times_.of(line.at("id"), has_place ? line.value("time_us", json()) : json());
+      if (!times.is_null()) view["class_times"][line.at("id").get<std::string>()] = std::move(times);
     }
   }
 
@@ -272,8 +263,6 @@ class Viewer {
     }
     return times;
   }
-
-  static double four_digits(double value) { return std::stod(fmt::format("{:.4g}", value)); }
 
   json median_us(const std::string& submission, const json& line) const {
     const auto found = records_.find({submission, line.at("id").get<std::string>()});
@@ -374,9 +363,8 @@ class Viewer {
   std::map<std::string, const json*> notes_;  // by submission
   std::map<std::pair<std::string, std::string>, const json*> records_;
   std::map<std::string, const json*> people_;
-  std::map<std::string, std::vector<double>> class_times_;    // by case, sorted; of named cases
+  ClassTimes class_times_;
   std::map<std::string, std::vector<const json*>> attempts_;  // by student
-  std::map<std::string, double> class_baselines_us_;          // by case
   std::map<std::string, json> refusals_;                      // by submission
   std::map<std::string, json> outlived_refusals_;             // by student, a list
 };

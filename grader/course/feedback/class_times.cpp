@@ -1,0 +1,53 @@
+#include "course/feedback/class_times.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace warpgrade {
+using nlohmann::json;
+
+namespace {
+
+constexpr std::size_t kLeastTimes = 5;
+// More are not told apart in a picture, and each student's page would grow with the class. Odd: the middle one
+// is the median.
+constexpr std::size_t kMostTimes = 201;
+
+double four_digits(double value) {
+  return std::stod(fmt::format("{:.4g}", value));
+}
+
+json at_even_places(const std::vector<double>& sorted) {
+  if (sorted.size() <= kMostTimes) return sorted;
+  json chosen = json::array();
+  for (std::size_t i = 0; i < kMostTimes; ++i)
+    chosen.push_back(sorted[i * (sorted.size() - 1) / (kMostTimes - 1)]);
+  return chosen;
+}
+
+}  // namespace
+
+void ClassTimes::add(const std::string& case_id, double time_us, std::optional<double> baseline_ratio) {
+  times_[case_id].push_back(four_digits(time_us));
+  if (baseline_ratio) baselines_[case_id].push_back(time_us * *baseline_ratio);
+}
+
+void ClassTimes::sort() {
+  for (auto* by_case : {&times_, &baselines_})
+    for (auto& [id, times] : *by_case) std::ranges::sort(times);
+}
+
+json ClassTimes::of(const std::string& case_id, const json& own_us) const {
+  const auto found = times_.find(case_id);
+  if (found == times_.end() || found->second.size() < kLeastTimes) return nullptr;
+  const std::vector<double>& times = found->second;
+  json told{{"count", times.size()}, {"us", at_even_places(times)}};
+  if (own_us.is_number())
+    told["place"] = std::ranges::lower_bound(times, four_digits(own_us.get<double>())) - times.begin() + 1;
+  if (const auto base = baselines_.find(case_id); base != baselines_.end())
+    told["baseline_us"] = four_digits(base->second[base->second.size() / 2]);
+  return told;
+}
+
+}  // namespace warpgrade

@@ -1,0 +1,30 @@
+#ifndef WARPGRADE_COURSE_FEEDBACK_CLASS_TIMES_H_
+#define WARPGRADE_COURSE_FEEDBACK_CLASS_TIMES_H_
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace warpgrade {
+
+// The class's times of each case, without names, as a student may see them beside the own one.
+class ClassTimes {
+ public:
+  // One accepted time in microseconds, and how many times as long the graded baseline took beside it.
+  void add(const std::string& case_id, double time_us, std::optional<double> baseline_ratio);
+  void sort();  // once, after the last one
+
+  // {"count", "us": fastest first, "place": of `own_us` if it is a number; equal times share one,
+  // "baseline_us": the median}; of a large class `us` holds the times at evenly spaced places, the first and
+  // the last among them. null: too few times, which would tell whose they are.
+  nlohmann::json of(const std::string& case_id, const nlohmann::json& own_us) const;
+
+ private:
+  std::map<std::string, std::vector<double>> times_, baselines_;  // by case; four digits
+};
+
+}  // namespace warpgrade
+
+#endif  // WARPGRADE_COURSE_FEEDBACK_CLASS_TIMES_H_
