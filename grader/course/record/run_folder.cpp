@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 
+#include "base/ahead.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/hash.h"
@@ -226,24 +227,24 @@ RecordsOf RunFolder::records_of(const json& run, const Fields& fields) const {
   return [by_submission](const std::string& submission) { return (*by_submission)[submission]; };
 }
 
-std::vector<json> RunFolder::collect_files(const json& run, const std::string& submission,
-                                           const Fields& fields, const AddText& add) const {
-  std::vector<json> records;
+RunFolder::Collected RunFolder::collect_files(const json& run, const std::string& submission,
+                                              const Fields& fields) const {
+  Collected own;
   for (const json& spec : run.at("cases")) {
     const auto file = record_file(submission, spec.at("id"));
     if (!file) continue;
     const std::string text = read_text(*file);
     if (auto record = sealed_fields(trimmed(text), fields)) {
-      add(std::string(trimmed(text)) + "\n");
-      records.push_back(std::move(*record));
+      own.lines.append(trimmed(text)).append("\n");
+      own.records.push_back(std::move(*record));
     } else {
       const json whole = read_file(*file, {});
-      add(canonical(whole) + "\n");
-      records.push_back(only_fields(whole, fields));
+      own.lines.append(canonical(whole)).append("\n");
+      own.records.push_back(only_fields(whole, fields));
     }
-    make_plain(records.back());
+    make_plain(own.records.back());
   }
-  return records;
+  return own;
 }
 
 void RunFolder::collect(const json& run, const Fields& fields,
@@ -252,8 +253,16 @@ void RunFolder::collect(const json& run, const Fields& fields,
     collect();
     return use(records_of(run, fields));
   }
+  const json& submissions = run.at("submissions");
   write_text(records_file(), [&](const AddText& add) {
-    use([&](const std::string& submission) { return collect_files(run, submission, fields, add); });
+    Ahead<Collected> ahead(submissions.size(), static_cast<std::size_t>(usable_cores()), [&](std::size_t i) {
+      return collect_files(run, submissions[i].at("id"), fields);
+    });
+    use([&](const std::string&) {
+      Collected own = ahead.next();
+      add(own.lines);
+      return std::move(own.records);
+    });
   });
   collect_events(*this);
 }

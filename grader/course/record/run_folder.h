@@ -83,8 +83,12 @@ class RunFolder {
   nlohmann::json read_line(std::string_view line, int number, const Fields& fields) const;
   std::optional<std::filesystem::path> record_file(const std::string& id, const std::string& case_id) const;
   nlohmann::json read_file(const std::filesystem::path& path, const Fields& fields) const;
-  std::vector<nlohmann::json> collect_files(const nlohmann::json& run, const std::string& submission,
-                                            const Fields& fields, const AddText& add) const;
+  struct Collected {
+    std::string lines;  // of records.jsonl
+    std::vector<nlohmann::json> records;
+  };
+  Collected collect_files(const nlohmann::json& run, const std::string& submission,
+                          const Fields& fields) const;
   std::vector<nlohmann::json> read_files(const nlohmann::json& run, const std::string& submission,
                                          const Fields& fields) const;
   std::string sealed_line(const std::filesystem::path& path) const;
