@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 from html import escape
 from typing import Any
 
@@ -104,8 +105,7 @@ def ranks_of_view(view: dict[str, Any]) -> list[Ranks]:
     found = []
     for case in view.get("cases", []):
         told = times.get(case.get("id")) or {}
-        known = (_positive(us) for us in told.get("us") or ())
-        ordered = tuple(sorted(us for us in known if us is not None))
+        ordered = _times_of(tuple(told.get("us") or ()))
         if len(ordered) < LEAST:
             continue
         base, threshold = _positive(told.get("baseline_us")), _positive(case.get("threshold"))
@@ -122,6 +122,12 @@ def ranks_of_view(view: dict[str, Any]) -> list[Ranks]:
             )
         )
     return found
+
+
+@cache
+def _times_of(values: tuple[object, ...]) -> tuple[float, ...]:
+    """In order; each page of a class has the same ones."""
+    return tuple(sorted(us for value in values if (us := _positive(value)) is not None))
 
 
 def _positive(value: object) -> float | None:
@@ -176,30 +182,52 @@ def _figure(ranks: Ranks, names: Sequence[str]) -> str:
 
 
 def _picture(ranks: Ranks, names: Sequence[str]) -> Iterator[str]:
-    scale, last = ranks.scale, ranks.last
-
-    def y(us: float) -> float:
-        return _BOTTOM - scale.position(us) * (_BOTTOM - _TOP)
-
-    def x(place: float) -> float:
-        return _LEFT + 6 + (place - 1) * (_RIGHT - _LEFT - 12) / max(1, last - 1)
-
-    ticks = scale.ticks()
-    for tick in ticks[:: -(-len(ticks) // 5)]:
-        yield f'<line class="grid" stroke="{_GRID}" x1="{_LEFT}" x2="{_RIGHT}" y1="{y(tick):.1f}" y2="{y(tick):.1f}"/>'
-        yield _text(_LEFT - 5, y(tick) + 4, fmt.trimmed(fmt.microseconds(tick)), "end")
-    for _, name, us in ranks.near:
-        yield _line(_LEFT, _RIGHT, y(us), "reference", names.index(name))
-    if ranks.threshold is not None:
-        yield _line(_LEFT, _RIGHT, y(ranks.threshold), "threshold", None)
-    dots = "".join(f"M{x(place):.0f} {y(us):.1f}h0" for place, us in zip(ranks.places, ranks.times, strict=True))
-    yield (f'<path class="rank" stroke="{_BLUE}" stroke-width="3.4" stroke-linecap="round" fill="none" d="{dots}"/>')
+    inside = ranks.own is not None and ranks.times[0] <= ranks.own <= ranks.times[-1]
+    frame = _Frame(ranks.scale, ranks.last)
+    yield _class_picture(replace(ranks, own=None, place=None) if inside else ranks, tuple(names))
     if ranks.own is not None and ranks.place is not None:
-        at = x(min(last, ranks.place))
-        yield f'<path class="own" fill="{_OWN}" d="{_diamond(at, y(ranks.own))}"/>'
-    for place in dict.fromkeys((1, (last + 1) // 2, last)):
-        yield _text(x(place), _BOTTOM + 17, str(place), "middle")
-    yield _text((_LEFT + _RIGHT) / 2, _BOTTOM + 36, "place in the class", "middle")
+        at = frame.x(min(ranks.last, ranks.place))
+        yield f'<path class="own" fill="{_OWN}" d="{_diamond(at, frame.y(ranks.own))}"/>'
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """Where a time and a place stand in the picture."""
+
+    scale: Scale
+    last: int
+
+    def y(self, us: float) -> float:
+        return _BOTTOM - self.scale.position(us) * (_BOTTOM - _TOP)
+
+    def x(self, place: float) -> float:
+        return _LEFT + 6 + (place - 1) * (_RIGHT - _LEFT - 12) / max(1, self.last - 1)
+
+
+@lru_cache(1024)
+def _class_picture(ranks: Ranks, names: tuple[str, ...]) -> str:
+    """All but the own mark: the same on each page of a class, where the own time does not widen the axis."""
+    frame = _Frame(ranks.scale, ranks.last)
+    x, y = frame.x, frame.y
+    ticks = frame.scale.ticks()
+    parts = []
+    for tick in ticks[:: -(-len(ticks) // 5)]:
+        at = f'y1="{y(tick):.1f}" y2="{y(tick):.1f}"'
+        parts.append(f'<line class="grid" stroke="{_GRID}" x1="{_LEFT}" x2="{_RIGHT}" {at}/>')
+        parts.append(_text(_LEFT - 5, y(tick) + 4, fmt.trimmed(fmt.microseconds(tick)), "end"))
+    parts += [_line(_LEFT, _RIGHT, y(us), "reference", names.index(name)) for _, name, us in ranks.near]
+    if ranks.threshold is not None:
+        parts.append(_line(_LEFT, _RIGHT, y(ranks.threshold), "threshold", None))
+    dots = "".join(f"M{x(place):.0f} {y(us):.1f}h0" for place, us in zip(ranks.places, ranks.times, strict=True))
+    parts.append(
+        f'<path class="rank" stroke="{_BLUE}" stroke-width="3.4" stroke-linecap="round" fill="none" d="{dots}"/>'
+    )
+    last = ranks.last
+    parts += [
+        _text(x(place), _BOTTOM + 17, str(place), "middle") for place in dict.fromkeys((1, (last + 1) // 2, last))
+    ]
+    parts.append(_text((_LEFT + _RIGHT) / 2, _BOTTOM + 36, "place in the class", "middle"))
+    return "".join(parts)
 
 
 def _text(x: float, y: float, text: str, anchor: str) -> str:

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kLeastTimes = 5;
 // More are not told apart in a picture, and each student's page would grow with the class. Odd: the middle one
 // is the median.
-constexpr std::size_t kMostTimes = 201;
+constexpr std::size_t kMostTimes = 101;
 
 double four_digits(double value) {
   return std::stod(fmt::format("{:.4g}", value));
