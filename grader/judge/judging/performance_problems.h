@@ -1,6 +1,6 @@
 // What makes a kernel slow, told from its counters: divergence, uncoalesced access, redundant traffic, load
 // imbalance, bank conflicts, contention of atomics. Each finding names the lines that cost most and says what
-// helps. Figures are defined in grader/emulator/README.md.
+// helps. Figures are defined in grader/emulator/src/report/README.md.
 #pragma once
 
 #include <nlohmann/json.hpp>

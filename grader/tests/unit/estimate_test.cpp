@@ -18,7 +18,7 @@ DeviceRates h200() {
 }
 
 // One launch that fills the GPU and does little; tests add work. Figures are those of the emulator's
-// launch groups (grader/emulator/README.md).
+// launch groups (grader/emulator/src/report/README.md).
 json launch(const json& changes = json::object()) {
   json group = {{"kernel", "k"},
                 {"launch_group", 0},

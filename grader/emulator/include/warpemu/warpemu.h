@@ -16,7 +16,7 @@
  *   WARPEMU_NATIVE=0      kernels are interpreted; 1: hot ones are compiled (the default); always: all are
  *   WARPEMU_SCHEDULE=order  of the warps of a block: in_order (default), reversed or one_ahead
  *   WARPEMU_MUTANT=list   prints on stdout, when the program ends, a JSON line for each mutant of its kernels
- *   WARPEMU_MUTANT=<operator>:<function>:<ordinal>  runs that mutant (the README, "Mutants")
+ *   WARPEMU_MUTANT=<operator>:<function>:<ordinal>  runs that mutant (src/program/README.md)
  *   WARPEMU_REPORT=quiet  print no diagnostics on stderr (the default prints each once, for people)
  *   WARPEMU_FINDINGS=file  append each diagnostic, once, as a JSON line (the fields stand below)
  */
@@ -55,7 +55,7 @@ size_t warpemu_drain_diagnostics(char* json_lines, size_t capacity);
  *   {"kernel":"spmm_kernel","file":"spmm.cu","line":31,"warp_instructions":n,...}
  *   {"kernel":"spmm_kernel","buffer":"b","bytes":n,"sectors_read":n,"distinct_sectors_read":n,
  *    "sectors_written":n,"distinct_sectors_written":n}
- * The emulator's README.md defines each figure; in objects of lines those that would be zero are left out.
+ * src/report/README.md defines each figure; in objects of lines those that would be zero are left out.
  * Same buffer rules as warpemu_drain_diagnostics. */
 size_t warpemu_drain_counters(char* json_lines, size_t capacity);
 

@@ -1,6 +1,6 @@
 // What a worker counts while a kernel runs: for each instruction how often it ran and what its accesses cost,
 // for each allocation the sectors that moved, for blocks how their work compares. Merged after the launch
-// (report/counters.cpp). README.md defines each figure.
+// (report/counters.cpp). report/README.md defines each figure.
 #pragma once
 #include <algorithm>
 #include <cstdint>
