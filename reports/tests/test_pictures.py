@@ -4,6 +4,7 @@ import copy
 import itertools
 import json
 import re
+from statistics import median
 
 import pytest
 from conftest import Page
@@ -132,6 +133,17 @@ def test_the_times_of_a_large_class_stand_at_their_places():
     assert ">1001<" in drawn, "the axis ends with the last place"
 
 
+def test_a_large_class_is_drawn_by_a_hundred_times_and_told_by_all(tmp_path):
+    run = read_run(SyntheticClass(students=130, graphs=["ddi"], faults=0).write(tmp_path / "run"))
+    for spec, found in zip(run.speed_cases, ranks.ranks_of_run(run), strict=True):
+        times = sorted(r.timing.time_us.median for s in run.students if (r := s.by_case[spec.id]).accepted)
+        assert found.count == len(times) > 101
+        assert len(found.times) == 101
+        assert (found.times[0], found.times[-1], found.middle) == (times[0], times[-1], median(times))
+        assert set(found.times) <= set(times)
+        assert list(found.times) == sorted(found.times)
+
+
 def test_a_time_far_from_the_class_is_told_in_words_and_does_not_press_the_picture():
     found = ranks.Ranks("a", (10.0, 11.0, 12.0), (("near", 15.0), ("far", 900.0)))
     drawn = ranks.draw([found])
@@ -159,6 +171,13 @@ def test_the_class_page_begins_with_the_points_and_has_the_pictures_as_files(cla
     for name in ("class-by-case", "ranks"):
         assert (report / f"plots/{name}.png").read_bytes().startswith(b"\x89PNG")
         assert "<svg" in (report / f"plots/{name}.svg").read_text(encoding="utf-8")
+
+
+def test_a_picture_of_more_students_than_anybody_reads_is_left_out(class_folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(class_heat, "MOST_ROWS", 10)
+    assert main([str(class_folder), "--no-pdf", "--output", str(tmp_path / "report")]) == 0
+    assert {file.stem for file in (tmp_path / "report/plots").glob("*.png")} >= {"points", "ranks"}
+    assert not (tmp_path / "report/plots/class-by-case.png").exists()
 
 
 def published_class(tmp_path, factors):

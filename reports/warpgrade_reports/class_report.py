@@ -210,7 +210,9 @@ def _save_plots(run: Run, folder: Path, kept: Run | None) -> None:
     class_png.save_pass_rates(lines, folder / "thresholds.png")
     table, _ = class_heat.speed_heat(run)
     title = f"Speed-up over {graded_baseline(run)}"
-    class_png.save_heat(table, f"{title}: blue above 1, orange below, grey not measured", folder / "class-by-case.png")
+    if len(table.rows) <= class_heat.MOST_ROWS:
+        told = f"{title}: blue above 1, orange below, grey not measured"
+        class_png.save_heat(table, told, folder / "class-by-case.png")
     if ladder := class_heat.ladder_heat(run, kept):
         class_png.save_heat(ladder, "Students between the ladder's steps", folder / "ladder.png")
     for each in roofline.rooflines_of(run):

@@ -18,6 +18,7 @@ from warpgrade_reports.chart import Scale, log_range, median
 from warpgrade_reports.model import CaseSpec, Run
 
 LEAST = 3  # times; fewer are no ranking
+_MOST = 101  # of a picture: more are not told apart
 _WIDTH, _HEIGHT = 320, 206
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 312, 8, 164
 _FAR = 3.0  # times the class's slowest or fastest: a line that far off is told in words
@@ -39,6 +40,7 @@ class Ranks:
     own: float | None = None
     place: int | None = None  # the own one, from 1; equal times share one
     count: int = 0  # of all times; 0: as many as `times`
+    middle: float | None = None  # the median of all times; None: that of `times`
 
     @property
     def last(self) -> int:
@@ -86,12 +88,21 @@ def ranks_of_run(run: Run) -> list[Ranks]:
         found.append(
             Ranks(
                 _label(run, spec),
-                tuple(sorted(r.timing.time_us.median for r in timed if r.timing)),
+                _at_even_places(times := sorted(r.timing.time_us.median for r in timed if r.timing)),
                 tuple(sorted(baselines.items(), key=lambda item: (item[0] != graded, item[0]))),
                 threshold,
+                count=len(times),
+                middle=median(times),
             )
         )
     return found
+
+
+def _at_even_places(times: Sequence[float]) -> tuple[float, ...]:
+    """Of a large class the times at evenly spaced places, the first and the last among them."""
+    if len(times) <= _MOST:
+        return tuple(times)
+    return tuple(times[i * (len(times) - 1) // (_MOST - 1)] for i in range(_MOST))
 
 
 def _label(run: Run, spec: CaseSpec) -> str:
@@ -119,6 +130,7 @@ def ranks_of_view(view: dict[str, Any]) -> list[Ranks]:
                 _positive(case.get("time_us")) if place else None,
                 place,
                 told.get("count", 0),
+                _positive(told.get("median_us")),
             )
         )
     return found
@@ -166,7 +178,7 @@ def _entry(drawing: str, label: str) -> str:
 
 def _figure(ranks: Ranks, names: Sequence[str]) -> str:
     """One case: the picture, and its figures in words below it."""
-    words = [f"{ranks.last} times, median {fmt.microseconds(median(ranks.times))}"]
+    words = [f"{ranks.last} times, median {fmt.microseconds(ranks.middle or median(ranks.times))}"]
     if ranks.own is not None:
         words.insert(0, f"yours {fmt.microseconds(ranks.own)}, place {ranks.place} of {ranks.last}")
     if ranks.threshold is not None:

@@ -96,8 +96,11 @@ def _column(column: Column, at: float, wide: float, at_y: Callable[[float], floa
         f'<path class="limit" stroke="{_INK}" stroke-width="3" d="M{at - half:.1f} {top:.1f}h{wide:.1f}">'
         f"<title>{escape(told)}</title></path>"
     )
+    # One path: dots at one place look like one dot, and a class of a thousand has many.
     dots = "".join(
-        f"M{at + ((i * 7) % 13 - 6) * half / 8:.0f} {at_y(value):.0f}h0" for i, value in enumerate(column.crowd)
+        dict.fromkeys(
+            f"M{at + ((i * 7) % 13 - 6) * half / 8:.0f} {at_y(value):.0f}h0" for i, value in enumerate(column.crowd)
+        )
     )
     if dots:
         yield f'<path class="dots" stroke="{_BLUE}" stroke-opacity=".38" stroke-width="4.8" stroke-linecap="round" fill="none" d="{dots}"/>'  # noqa: E501
