@@ -116,6 +116,7 @@ def test_a_pdf_of_many_leaves_the_table_of_all_to_the_page(class_folder):
         render_class_report(run, class_folder, NONE, (people, ""), printed=printed) for printed in (False, True)
     )
     assert page.count('<tr id="student-') == 301
+    assert "<summary>271 more</summary>" in page, "a long list is folded, and all are in it"
     assert '<tr id="student-' not in on_paper and "#student-" not in on_paper
     assert "The table of all 301 stands in index.html" in on_paper
     assert page.count("<li>") - on_paper.count("<li>") == 301 - 60
