@@ -13,6 +13,7 @@
 #include "check/shared_races.h"
 #include "check/vector_checks.h"
 #include "memory/device_heap.h"
+#include "program/block_meetings.h"
 #include "program/program.h"
 #include "simt/launch.h"
 
@@ -94,6 +95,9 @@ GlobalShadow::~GlobalShadow() {
 GlobalRaces::GlobalRaces(Launch& launch)
     : launch_(ShadowTable::instance().next_launch()),
       between_blocks_(!launch.cooperative && !launch.program->orders_blocks && launch.blocks() > 1) {
+  const bool meet = launch.program->blocks_meet_at != Program::kNeverMeets;
+  if (meet && !launch.cooperative && launch.blocks() > 1 && launch.blocks() <= BlockReleases::kMostBlocks)
+    releases_ = std::make_unique<BlockReleases>(launch.blocks());
   const std::vector<Allocation>& allocations = *launch.allocations;
   ShadowTable::instance().forget_freed(allocations);
   for (const Allocation& a : allocations) {
@@ -145,11 +149,30 @@ bool GlobalRaces::remember_first_write(const LaneAccess& a, uint64_t word, Globa
   return false;
 }
 
+void GlobalRaces::fence(const Warp& w) const {
+  if (releases_) releases_->fence(w.block->linear, w.block->races->order());
+}
+
+void GlobalRaces::note_write(const Warp& w, const Inst& i, AccessKind kind) const {
+  const bool tells = kind == AccessKind::atomic || w.block->program->synchronizes[i.index] != 0;
+  releases_->write(w.block->linear, w.block->races->order(), tells);
+}
+
+// A plain load of what another block has stored plainly, behind the place where the two meet.
+bool GlobalRaces::is_told_without_fence(const LaneAccess& a, const GlobalStamp& theirs) const {
+  const Program& program = *a.w.block->program;
+  const uint32_t instruction = instruction_of(theirs.whom);
+  if (!releases_ || a.kind != AccessKind::load || a.i.index <= program.blocks_meet_at) return false;
+  if (instruction >= program.code.size() || !program.texts[instruction].starts_with("st")) return false;
+  if (program.synchronizes[a.i.index] || program.synchronizes[instruction]) return false;
+  return releases_->told_without_fence(theirs.block, theirs.when) && !may_poll(program, a.i.index);
+}
+
 bool GlobalRaces::is_race(const LaneAccess& a, const GlobalStamp& theirs) const {
   if (theirs.launch() != launch_ || (theirs.bytes() & a.mine.bytes()) == 0) return false;
   const BlockOrder& order = a.w.block->races->order();
   if (theirs.block != a.mine.block) {
-    if (!between_blocks_) return false;
+    if (!between_blocks_) return is_told_without_fence(a, theirs);
   } else if (!is_unordered(theirs.when, theirs.whom, a.mine.whom, order.all_since(),
                            order.lanes_since(a.w.index)[a.lane])) {
     return false;
@@ -205,10 +228,11 @@ bool GlobalRaces::pass_row(Warp& w, const Inst& i, uint32_t bytes, AccessKind ki
   BlockOrder& order = w.block->races->order();
   if (bytes % kWord != 0 || w.block->program->synchronizes[i.index]) return false;
   if (w.worker->undo != nullptr) w.block->launch->limit_undo(*w.worker);
+  const bool stores = kind == AccessKind::store;
+  if (releases_ && stores) note_write(w, i, kind);
   const Allocation* allocation = nullptr;
   const GlobalShadow* shadow = shadow_of(w, i, row.low, &allocation);
   if (shadow == nullptr) return true;
-  const bool stores = kind == AccessKind::store;
   const uint64_t offset = row.low - (allocation->begin + allocation->alias), first = offset / kWord;
   const uint32_t words_a_lane = bytes / kWord, lanes = row.stride == 0 ? 1 : kLanes;
   const auto lowest = row.stride == 0 ? static_cast<uint32_t>(__builtin_ctz(w.mask)) : 0;
@@ -220,8 +244,8 @@ bool GlobalRaces::pass_row(Warp& w, const Inst& i, uint32_t bytes, AccessKind ki
   const bool remembers = stores && w.worker->undo != nullptr;
   if (row.stride != 0 && words_a_lane <= 4 && !remembers && vector_checks()) {
     const RowAccess access = {mine.when, all_since, since.data(), mine.whom, words_a_lane};
-    if (no_doubt(writes, mine, access, between_blocks_) &&
-        (!stores || no_doubt(reads, mine, access, between_blocks_))) {
+    if (no_doubt(writes, mine, access, looks_between_blocks()) &&
+        (!stores || no_doubt(reads, mine, access, looks_between_blocks()))) {
       stamp_words(stores ? writes : reads, mine, access, !stores);
       return true;
     }
@@ -257,6 +281,7 @@ void GlobalRaces::check(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind,
     if (AsyncCopies* copies = async_copies(w)) copies->order().use_flag(w.index, order.now());
     order.order_all();
   }
+  if (releases_ && kind != AccessKind::load) note_write(w, i, kind);
   // Lanes that read one place read it once.
   uint32_t left = kind == AccessKind::load && x.low == x.high ? w.mask & -w.mask : w.mask;
   while (left != 0) {  // an allocation at a time: nearly always the only one

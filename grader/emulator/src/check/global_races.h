@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "check/block_releases.h"
 #include "check/order.h"
 #include "exec/access.h"
 #include "memory/device_memory.h"
@@ -53,6 +54,8 @@ class GlobalRaces {
   // Of a row (simt/observe_row.h): true when nothing races with it, and it is remembered; false when check()
   // has to look.
   bool pass_row(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Row& row) const;
+  // A fence of the device.
+  void fence(const Warp& w) const;
   // Whether nothing that the kernel may write escapes check().
   bool follows_all_writes() const { return follows_all_writes_; }
   // Memory of an allocation, by index in the snapshot, that is handed out anew.
@@ -70,9 +73,12 @@ class GlobalRaces {
   bool is_harmless(const GlobalStamp& theirs, const GlobalStamp& mine, uint32_t all_since,
                    uint32_t lane_since) const {
     if (theirs.launch() != launch_) return true;
-    if (theirs.block != mine.block) return !between_blocks_;
+    if (theirs.block != mine.block) return !looks_between_blocks();
     return !is_unordered(theirs.when, theirs.whom, mine.whom, all_since, lane_since);
   }
+  bool looks_between_blocks() const { return between_blocks_ || releases_ != nullptr; }
+  void note_write(const Warp& w, const Inst& i, AccessKind kind) const;
+  bool is_told_without_fence(const LaneAccess& a, const GlobalStamp& theirs) const;
   bool is_race(const LaneAccess& a, const GlobalStamp& theirs) const;
   bool report_if_race(const LaneAccess& a, const GlobalStamp& theirs) const;
   const GlobalShadow* shadow_of(const Warp& w, const Inst& i, uint64_t host,
@@ -80,7 +86,8 @@ class GlobalRaces {
 
   uint32_t launch_ = 0;
   bool follows_all_writes_ = true;
-  bool between_blocks_ = true;  // false where fences, acquires or a grid barrier may order them
+  bool between_blocks_ = true;               // false where fences, acquires or a grid barrier may order them
+  std::unique_ptr<BlockReleases> releases_;  // where they meet by fences, locks and flags alone
   std::vector<const GlobalShadow*> followed_;  // by allocation; nullptr: not followed
 };
 

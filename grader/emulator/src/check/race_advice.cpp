@@ -12,6 +12,14 @@ namespace {
 constexpr const char* kOwnElement =
     "each thread of the grid has an element of its own at blockIdx.x * blockDim.x + threadIdx.x";
 
+// Where a kernel orders its blocks, those that tell each other without a fence are told of alone.
+constexpr const char* kFenceBetween =
+    "An atomic operation or a flag does not keep the order of the writes before it: the other block may see "
+    "it, and "
+    "not yet what was written. Put __threadfence() between the write and the atomic operation (or the flag) "
+    "that "
+    "tells of it, and again behind the one by which the other block learns of it.";
+
 bool is_atomic_access(const Program& program, uint32_t k) {
   return program.code[k].category == Category::atomic;
 }
@@ -130,6 +138,7 @@ std::string cure_for(const RacingPair& p) {
 }  // namespace
 
 RaceAdvice race_advice(const RacingPair& pair) {
+  if (pair.relation == Relation::other_block && pair.program.orders_blocks) return {"", kFenceBetween};
   if (auto update = advice_for_update(pair)) return *update;
   return {"", cure_for(pair)};
 }

@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <map>
 
+#include "program/block_meetings.h"
 #include "program/computed_addresses.h"
 #include "program/decode.h"
 #include "program/instruction_class.h"
@@ -233,6 +234,7 @@ class Builder {
       const bool maybe_shared = i.space == Space::shared || i.space == Space::generic;
       program_->narrow_shared |= moves && maybe_shared && i.bytes != 0 && i.bytes < 4;
     }
+    if (program_->orders_blocks) program_->blocks_meet_at = first_block_meeting(*program_);
   }
 
   Module& module_;

@@ -179,6 +179,7 @@ void async_copy(Decode& d) {
 }
 
 void memory_fence(Decode& d) {
+  d.out.variant = d.has("gl") || d.has("gpu") || d.has("sys") ? kDeviceFence : 0;
   if (d.has("proxy"))
     d.ignore({"proxy", "async", "alias", "global", "shared::cta", "shared::cluster", "tensormap::generic"});
   d.take("mbarrier_init");

@@ -131,6 +131,8 @@ struct WriteSet {
   std::vector<uint32_t> param_offsets;
 };
 
+inline constexpr uint8_t kDeviceFence = 1;  // Inst::variant of a fence of the device or the system
+
 struct Program {
   std::string name;   // as mangled
   std::string title;  // for people: demangled, without parameters
@@ -168,8 +170,10 @@ struct Program {
   bool compares_and_swaps = false;
   bool orders_blocks =
       false;  // holds fences, acquires or barriers of clusters by which blocks may order their accesses
-  bool waits_for_blocks = false;  // polls memory in a loop
-  bool allocates = false;         // calls malloc
+  static constexpr uint32_t kNeverMeets = ~0u;
+  uint32_t blocks_meet_at = kNeverMeets;  // program/block_meetings.h
+  bool waits_for_blocks = false;          // polls memory in a loop
+  bool allocates = false;                 // calls malloc
   bool stores_to_surfaces = false;
   bool uses_device_runtime = false;              // launches kernels, asks for attributes, ...
   bool narrow_shared = false;                    // accesses less than a word of shared memory

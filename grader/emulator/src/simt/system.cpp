@@ -10,6 +10,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "check/global_races.h"
 #include "exec/handlers.h"
 #include "memory/device_memory.h"
 #include "program/program.h"
@@ -47,8 +48,9 @@ void read_clock(Warp& w, const Inst& i) {
 
 void nothing(Warp&, const Inst&) {}
 
-void fence(Warp&, const Inst&) {
+void fence(Warp& w, const Inst& i) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (i.variant == kDeviceFence && w.worker->race_check) w.block->launch->global_races->fence(w);
 }
 
 // A sleeping thread gives way at once.

@@ -1,0 +1,68 @@
+// Blocks that tell each other by an atomic operation or a flag of what they have stored without a fence between:
+// programs/told_between_blocks.cu says by which rule of PTX's memory model.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "run_and_expect.h"
+
+namespace {
+
+constexpr const char* kProgram = "told_between_blocks";
+constexpr const char* kModes[] = {"WARPEMU_NATIVE=0 ", "WARPEMU_NATIVE=always ", "WARPEMU_THREADS=4 ",
+                                  "WARPEMU_SCHEDULE=reversed ", "WARPEMU_SCHEDULE=one_ahead "};
+
+struct Form {
+  const char* name;
+  const char* form;
+};
+
+std::string line_of(const Form& f, const char* word) {
+  return std::to_string(marked_line(std::string(kProgram) + ".cu", f.name, word));
+}
+
+class ToldBetweenBlocks : public testing::TestWithParam<Form> {};
+
+TEST_P(ToldBetweenBlocks, without_a_fence_is_a_race_at_the_load_with_the_line_of_the_store) {
+  const Form& f = GetParam();
+  for (const std::string mode : kModes) {
+    const Result r = run(kProgram, std::string(f.name) + " " + f.form, mode + kEveryCheck);
+    EXPECT_EQ(r.exit_code, 0) << r.output;
+    EXPECT_NE(r.output.find("emulator: global_race at told_between_blocks.cu:" + line_of(f, "LOAD") + " "),
+              std::string::npos)
+        << mode << "\n"
+        << r.output;
+    EXPECT_NE(r.output.find("wrote at told_between_blocks.cu:" + line_of(f, "STORE") + " "),
+              std::string::npos)
+        << mode << "\n"
+        << r.output;
+    EXPECT_NE(r.output.find("Put __threadfence() between the write and the atomic operation"),
+              std::string::npos)
+        << mode << "\n"
+        << r.output;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Emulator, ToldBetweenBlocks,
+                         testing::Values(Form{"last_block", "wrong"}, Form{"last_block", "before_store"},
+                                         Form{"last_block", "behind_count"}, Form{"rows", "wrong"},
+                                         Form{"spin_lock", "wrong"}, Form{"spin_lock", "taken"},
+                                         Form{"lock_of_lanes", "wrong"}, Form{"exchange_lock", "wrong"},
+                                         Form{"chained_sums", "wrong"}, Form{"counted_barrier", "wrong"},
+                                         Form{"library", "wrong"}),
+                         [](const auto& test) {
+                           return std::string(test.param.name) + "_" + test.param.form;
+                         });
+
+TEST(ToldBetweenBlocks, with_a_fence_is_no_race) {
+  for (const char* name : {"last_block", "rows", "spin_lock", "lock_of_lanes", "exchange_lock",
+                           "chained_sums", "counted_barrier", "library", "table"}) {
+    for (const std::string mode : kModes) {
+      const Result r = run(kProgram, std::string(name) + " right", mode + kEveryCheck);
+      EXPECT_EQ(r.exit_code, 0) << r.output;
+      EXPECT_EQ(r.output, "") << name << " " << mode;
+    }
+  }
+}
+
+}  // namespace
