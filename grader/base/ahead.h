@@ -10,8 +10,8 @@
 
 namespace warpgrade {
 
-// next() gives work(0), work(1), ... up to work(count - 1): `workers` of them are done by threads meanwhile, so
-// that few results are in memory. An exception of the work is thrown where its result is taken.
+// next() gives work(0), work(1), ... up to work(count - 1): `workers` of them are done by threads meanwhile,
+// so that few results are in memory. An exception of the work is thrown where its result is taken.
 template <class Result>
 class Ahead {
  public:

@@ -17,8 +17,8 @@ class ClassTimes {
   void sort();  // once, after the last one
 
   // {"count", "us": fastest first, "median_us", "place": of `own_us` if it is a number; equal times share
-  // one, "baseline_us": the median}; of a large class `us` holds the times at evenly spaced places, the first and
-  // the last among them. null: too few times, which would tell whose they are.
+  // one, "baseline_us": the median}; of a large class `us` holds the times at evenly spaced places, the first
+  // and the last among them. null: too few times, which would tell whose they are.
   nlohmann::json of(const std::string& case_id, const nlohmann::json& own_us) const;
 
  private:

@@ -1,5 +1,5 @@
-// Blocks that tell each other by an atomic operation or a flag of what they have stored without a fence between:
-// programs/told_between_blocks.cu says by which rule of PTX's memory model.
+// Blocks that tell each other by an atomic operation or a flag of what they have stored without a fence
+// between: programs/told_between_blocks.cu says by which rule of PTX's memory model.
 #include <gtest/gtest.h>
 
 #include <string>

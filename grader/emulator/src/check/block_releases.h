@@ -1,10 +1,10 @@
-// What blocks have told each other without a fence: a store, then an atomic operation (a counter, a lock, a flag),
-// and no fence of the device between the two.
+// What blocks have told each other without a fence: a store, then an atomic operation (a counter, a lock, a
+// flag), and no fence of the device between the two.
 //
-// By PTX's memory model ("Causality order") nothing that a block has stored is ordered before what another block
-// reads, unless the storing block passes a fence of the device behind the store and writes something behind the
-// fence. Which thread of the block does so is not asked: barriers hand the order on, and a missed race is better
-// than a false one.
+// By PTX's memory model ("Causality order") nothing that a block has stored is ordered before what another
+// block reads, unless the storing block passes a fence of the device behind the store and writes something
+// behind the fence. Which thread of the block does so is not asked: barriers hand the order on, and a missed
+// race is better than a false one.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -36,7 +36,8 @@ class BlockReleases {
     b.told.store(order.now(), std::memory_order_release);
   }
 
-  // Whether the block has told others of what it had stored at that time of its clock, and no fence stood between.
+  // Whether the block has told others of what it had stored at that time of its clock, and no fence
+  // stood between.
   bool told_without_fence(uint64_t block, uint32_t when) const {
     const OfBlock& b = of_[block];
     return when < b.told.load(std::memory_order_acquire) &&

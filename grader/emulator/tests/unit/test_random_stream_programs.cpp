@@ -1,6 +1,6 @@
 // Random programs of streams, events, waits and synchronizations: "A is before B" by the clocks
-// (order/stream_clocks.h) against a search in a graph whose edges are written down from NVIDIA's rules: the CUDA
-// runtime API reference ("Stream synchronization behavior", cudaStreamWaitEvent, cudaStreamSynchronize,
+// (order/stream_clocks.h) against a search in a graph whose edges are written down from NVIDIA's rules: the
+// CUDA runtime API reference ("Stream synchronization behavior", cudaStreamWaitEvent, cudaStreamSynchronize,
 // cudaEventSynchronize, cudaDeviceSynchronize, cudaStreamDestroy).
 #include <gtest/gtest.h>
 
@@ -21,8 +21,8 @@ using cudart::kLegacyStream;
 using cudart::kPerThreadStream;
 using cudart::StreamId;
 
-// What a program has done, as nodes with edges from what comes before. Nothing is taken over from the clocks: an
-// edge stands here for each pair that a rule names.
+// What a program has done, as nodes with edges from what comes before. Nothing is taken over from the clocks:
+// an edge stands here for each pair that a rule names.
 class OrderGraph {
  public:
   struct Stream {
@@ -35,8 +35,8 @@ class OrderGraph {
     return streams_.size() - 1;
   }
 
-  // A stream is a sequence of commands that execute in order, and none begins before the host has called it. The
-  // legacy stream first waits on all blocking streams, and then all blocking streams wait on it.
+  // A stream is a sequence of commands that execute in order, and none begins before the host has called it.
+  // The legacy stream first waits on all blocking streams, and then all blocking streams wait on it.
   size_t add_command(size_t stream) {
     const size_t node = add_node(host_);
     for (const Stream& other : streams_) {

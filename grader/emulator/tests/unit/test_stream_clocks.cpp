@@ -1,6 +1,6 @@
-// What comes before what among streams and the host (order/stream_clocks.h). Each test says which rule it holds:
-// "reference" is the CUDA runtime API reference ("Stream synchronization behavior", and the pages of the calls),
-// "guide" the CUDA programming guide ("Asynchronous Concurrent Execution").
+// What comes before what among streams and the host (order/stream_clocks.h). Each test says which rule it
+// holds: "reference" is the CUDA runtime API reference ("Stream synchronization behavior", and the pages of
+// the calls), "guide" the CUDA programming guide ("Asynchronous Concurrent Execution").
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -72,8 +72,8 @@ TEST(StreamClocks, commands_of_two_streams_come_in_any_order) {
   EXPECT_FALSE(is_before(b, free));
 }
 
-// Reference, "Legacy default stream": with k_1 in s, k_2 in the default stream, k_3 in s, k_2 blocks on k_1 and
-// k_3 on k_2. It is so for all blocking streams, also for those that are used or made later.
+// Reference, "Legacy default stream": with k_1 in s, k_2 in the default stream, k_3 in s, k_2 blocks on k_1
+// and k_3 on k_2. It is so for all blocking streams, also for those that are used or made later.
 TEST(StreamClocks, the_legacy_stream_waits_for_blocking_streams_and_they_for_it) {
   Streams clocks;
   const auto first = clocks.begin(kA), second = clocks.begin(kLegacyStream), third = clocks.begin(kA),
@@ -96,8 +96,8 @@ TEST(StreamClocks, the_legacy_stream_and_a_non_blocking_one_do_not_wait_for_each
   EXPECT_FALSE(is_before(in_default, behind));
 }
 
-// Reference, "Per-thread default stream": local to the thread; does not synchronize with other streams; is not a
-// non-blocking stream, and synchronizes with the legacy default stream.
+// Reference, "Per-thread default stream": local to the thread; does not synchronize with other streams; is
+// not a non-blocking stream, and synchronizes with the legacy default stream.
 TEST(StreamClocks, the_threads_default_stream_is_a_blocking_stream_of_one_thread) {
   Streams clocks;
   const auto mine = clocks.begin(kPerThreadStream), created = clocks.begin(kA);
@@ -112,8 +112,9 @@ TEST(StreamClocks, the_threads_default_stream_is_a_blocking_stream_of_one_thread
   EXPECT_TRUE(is_before(legacy, clocks.begin(kPerThreadStream)));
 }
 
-// Reference, cudaEventRecord: captures the contents of the stream at the time of the call; later uses of the
-// stream do not change the event. cudaStreamWaitEvent: all future work of the stream waits for what it captured.
+// Reference, cudaEventRecord: captures the contents of the stream at the time of the call; later uses of
+// the stream do not change the event. cudaStreamWaitEvent: all future work of the stream waits for what
+// it captured.
 TEST(StreamClocks, a_stream_waits_for_what_an_event_captured) {
   Streams clocks;
   const auto captured = clocks.begin(kA);
@@ -184,8 +185,8 @@ TEST(StreamClocks, to_synchronize_the_device_is_to_wait_for_every_stream) {
   for (const auto& command : all) EXPECT_TRUE(command.moment.is_in(clocks.host())) << command.name;
 }
 
-// Reference, cudaStreamDestroy: returns at once when the device is still doing work in the stream. So the host has
-// seen nothing end, and the legacy stream and cudaDeviceSynchronize wait for that work still.
+// Reference, cudaStreamDestroy: returns at once when the device is still doing work in the stream. So the
+// host has seen nothing end, and the legacy stream and cudaDeviceSynchronize wait for that work still.
 TEST(StreamClocks, the_work_of_a_destroyed_stream_goes_on) {
   Streams clocks;
   const auto a = clocks.begin(kA), free = clocks.begin(kFree);
@@ -200,7 +201,8 @@ TEST(StreamClocks, the_work_of_a_destroyed_stream_goes_on) {
   EXPECT_TRUE(free.moment.is_in(clocks.host()));
 }
 
-// A new stream is not ordered with the work of one that is destroyed, though the runtime may give it the same handle.
+// A new stream is not ordered with the work of one that is destroyed, though the runtime may give it the
+// same handle.
 TEST(StreamClocks, a_new_stream_with_the_handle_of_a_destroyed_one_is_another) {
   Streams clocks;
   const auto old = clocks.begin(kA);
