@@ -222,13 +222,18 @@ __device__ int root_of(int* parent, int v) {
 }
 
 // Right: trees whose paths are shortened by whoever comes along, old and new parents being as good.
-__global__ void connected_components(int n, int* parent) {
-  const int i = blockIdx.x * kThreads + threadIdx.x;
-  if (i + 3 >= n) return;
-  while (true) {
-    const int a = root_of(parent, i), b = root_of(parent, i + 3), low = min(a, b), high = max(a, b);
-    if (low == high || atomicCAS(&parent[high], high, low) == high) return;
+__global__ void connected_components(int n, int* parent, int* done) {
+  if (threadIdx.x != 0) return;
+  atomicAdd(done, 1);
+  for (int i = min((blockIdx.x + 1) * kThreads, n - 3) - 1; i >= int(blockIdx.x * kThreads); --i) {
+    while (true) {
+      const int a = root_of(parent, i), b = root_of(parent, i + 3), low = min(a, b), high = max(a, b);
+      if (low == high || atomicCAS(&parent[high], high, low) == high) break;
+    }
+    root_of(parent, i + 3);
   }
+  for (int i = 0; i < n; ++i) root_of(parent, i);
+  atomicAdd(done, 1);
 }
 
 int main(int, char** argv) {
@@ -275,7 +280,7 @@ int main(int, char** argv) {
     LAUNCH(flags_between_barriers, s, s + 64, d);
   } else if (name == "components") {
     for (size_t i = 0; i < data.size; ++i) data[i] = int(i);
-    LAUNCH(connected_components, int(data.size), d);
+    LAUNCH(connected_components, int(data.size), d, s);
   } else if (name == "table") {
     LAUNCH(places_of_a_table, x, int(in.size), d, values.data, s);
   }
