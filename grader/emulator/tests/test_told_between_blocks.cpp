@@ -2,6 +2,7 @@
 // between: programs/told_between_blocks.cu says by which rule of PTX's memory model.
 #include <gtest/gtest.h>
 
+#include <ostream>
 #include <string>
 
 #include "run_and_expect.h"
@@ -16,6 +17,10 @@ struct Form {
   const char* name;
   const char* form;
 };
+
+void PrintTo(const Form& f, std::ostream* out) {
+  *out << f.name << " " << f.form;
+}
 
 std::string line_of(const Form& f, const char* word) {
   return std::to_string(marked_line(std::string(kProgram) + ".cu", f.name, word));
@@ -55,8 +60,9 @@ INSTANTIATE_TEST_SUITE_P(Emulator, ToldBetweenBlocks,
                          });
 
 TEST(ToldBetweenBlocks, with_a_fence_is_no_race) {
-  for (const char* name : {"last_block", "rows", "spin_lock", "lock_of_lanes", "exchange_lock",
-                           "chained_sums", "counted_barrier", "library", "table"}) {
+  for (const char* name :
+       {"last_block", "rows", "spin_lock", "lock_of_lanes", "exchange_lock", "chained_sums",
+        "counted_barrier", "library", "table", "search", "flags", "components"}) {
     for (const std::string mode : kModes) {
       const Result r = run(kProgram, std::string(name) + " right", mode + kEveryCheck);
       EXPECT_EQ(r.exit_code, 0) << r.output;

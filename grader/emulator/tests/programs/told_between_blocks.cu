@@ -186,6 +186,56 @@ __global__ void places_of_a_table(const int* keys, int n, int* table, int* value
   }
 }
 
+// Right: a hint, behind a fence, that the search is over. Nobody needs to see it.
+__global__ void search_until_found(const int* in, int n, int* next, int* where, int* found) {
+  if (threadIdx.x != 0) return;
+  const int item = atomicAdd(next, 1);
+  if (item >= n || *found != 0 || in[item] < 5) return;
+  atomicMin(where, item);
+  __threadfence();
+  *found = item + 1;
+}
+
+// Right: a flag without volatile, which a barrier in the loop makes the compiler load again (Barnes-Hut's sums).
+__global__ void flags_between_barriers(int* count, int* flags, int* out) {
+  const int b = blockIdx.x;
+  if (threadIdx.x == 0) atomicAdd(count, 1);
+  bool open = b == 0;
+  while (!__syncthreads_or(open)) open = flags[b - 1] != 0;
+  if (threadIdx.x != 0) return;
+  __threadfence();
+  out[b] = b == 0 ? 1 : out[b - 1] + 1;
+  __threadfence();
+  flags[b] = 1;
+  atomicAdd(count, 1);
+}
+
+__device__ int root_of(int* parent, int v) {
+  int above = parent[v];
+  while (above != v) {
+    const int next = parent[above];
+    if (next != above) parent[v] = next;
+    v = above;
+    above = next;
+  }
+  return v;
+}
+
+// Right: trees whose paths are shortened by whoever comes along, old and new parents being as good.
+__global__ void connected_components(int n, int* parent, int* done) {
+  if (threadIdx.x != 0) return;
+  atomicAdd(done, 1);
+  for (int i = min((blockIdx.x + 1) * kThreads, n - 3) - 1; i >= int(blockIdx.x * kThreads); --i) {
+    while (true) {
+      const int a = root_of(parent, i), b = root_of(parent, i + 3), low = min(a, b), high = max(a, b);
+      if (low == high || atomicCAS(&parent[high], high, low) == high) break;
+    }
+    root_of(parent, i + 3);
+  }
+  for (int i = 0; i < n; ++i) root_of(parent, i);
+  atomicAdd(done, 1);
+}
+
 int main(int, char** argv) {
   Managed<int> in(kBlocks * kThreads), data(kBlocks * kThreads), values(kBlocks * kThreads), out(kThreads),
       state(256);
@@ -223,6 +273,14 @@ int main(int, char** argv) {
   } else if (name == "library") {
     if (wrong) LAUNCH(atomic_of_the_library<cuda::std::memory_order_relaxed>, s, d, o);
     if (!wrong) LAUNCH(atomic_of_the_library<cuda::std::memory_order_acq_rel>, s, d, o);
+  } else if (name == "search") {
+    s[2] = 1000;
+    LAUNCH(search_until_found, x, int(in.size), s, s + 2, s + 1);
+  } else if (name == "flags") {
+    LAUNCH(flags_between_barriers, s, s + 64, d);
+  } else if (name == "components") {
+    for (size_t i = 0; i < data.size; ++i) data[i] = int(i);
+    LAUNCH(connected_components, int(data.size), d, s);
   } else if (name == "table") {
     LAUNCH(places_of_a_table, x, int(in.size), d, values.data, s);
   }
