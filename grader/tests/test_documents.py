@@ -90,3 +90,18 @@ def test_a_release_wants_its_changes_written_down(tmp_path: Path) -> None:
     refused = subprocess.run(["make", "release"], cwd=clone, capture_output=True, text=True, check=False)
     assert refused.returncode != 0
     assert f"CHANGELOG.md has no line '## {version[1]}, YEAR-MONTH-DAY'" in refused.stderr
+
+
+def test_the_contributors_page_tells_the_size_of_the_trusted_core() -> None:
+    """Within a twentieth: a part that grows by more is looked at, and its figure is written anew."""
+    command = [sys.executable, ROOT / "scripts/trusted_core.py"]
+    counted = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    counts = [int(line.split()[0].replace(",", "")) for line in counted.split("\n") if line]
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    told = [
+        int(found.replace(",", "")) for found in re.findall(r"\b\d{1,2},\d{3}\b", page.split("## The trusted core")[1])
+    ]
+    assert len(told) == len(counts) == 5
+    assert sum(counts[:-1]) == counts[-1]
+    for stands, is_so in zip(told, [counts[-1], *counts[:-1]], strict=True):
+        assert abs(stands - is_so) < 0.05 * is_so, counted
