@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "judge/measure/interval.h"
+
 namespace warpgrade {
 using nlohmann::json;
 
@@ -15,10 +17,6 @@ constexpr std::size_t kMostTimes = 101;
 
 double four_digits(double value) {
   return std::stod(fmt::format("{:.4g}", value));
-}
-
-double median(const std::vector<double>& sorted) {
-  return (sorted[(sorted.size() - 1) / 2] + sorted[sorted.size() / 2]) / 2;
 }
 
 json at_even_places(const std::vector<double>& sorted) {
@@ -37,19 +35,22 @@ void ClassTimes::add(const std::string& case_id, double time_us, std::optional<d
 }
 
 void ClassTimes::sort() {
-  for (auto* by_case : {&times_, &baselines_})
-    for (auto& [id, times] : *by_case) std::ranges::sort(times);
+  for (auto& [id, times] : times_) {
+    std::ranges::sort(times);
+    medians_[id] = median(times);
+  }
+  for (const auto& [id, times] : baselines_) baseline_medians_[id] = four_digits(median(times));
 }
 
 json ClassTimes::of(const std::string& case_id, const json& own_us) const {
   const auto found = times_.find(case_id);
   if (found == times_.end() || found->second.size() < kLeastTimes) return nullptr;
   const std::vector<double>& times = found->second;
-  json told{{"count", times.size()}, {"us", at_even_places(times)}, {"median_us", median(times)}};
+  json told{{"count", times.size()}, {"us", at_even_places(times)}, {"median_us", medians_.at(case_id)}};
   if (own_us.is_number())
     told["place"] = std::ranges::lower_bound(times, four_digits(own_us.get<double>())) - times.begin() + 1;
-  if (const auto base = baselines_.find(case_id); base != baselines_.end())
-    told["baseline_us"] = four_digits(median(base->second));
+  if (const auto base = baseline_medians_.find(case_id); base != baseline_medians_.end())
+    told["baseline_us"] = base->second;
   return told;
 }
 

@@ -1,5 +1,5 @@
-#ifndef WARPGRADE_COURSE_FEEDBACK_CLASS_TIMES_H_
-#define WARPGRADE_COURSE_FEEDBACK_CLASS_TIMES_H_
+// How a class did in each case, for a student's page.
+#pragma once
 
 #include <map>
 #include <nlohmann/json.hpp>
@@ -23,8 +23,7 @@ class ClassTimes {
 
  private:
   std::map<std::string, std::vector<double>> times_, baselines_;  // by case; four digits
+  std::map<std::string, double> medians_, baseline_medians_;
 };
 
 }  // namespace warpgrade
-
-#endif  // WARPGRADE_COURSE_FEEDBACK_CLASS_TIMES_H_

@@ -4,6 +4,8 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <set>
+#include <stdexcept>
 
 #include "base/ahead.h"
 #include "base/error.h"
@@ -95,6 +97,12 @@ json RunFolder::read_run() const {
     throw UsageError("{}: expected schema warpgrade.run.v1, got '{}'", run_file().string(),
                      run.value("schema", ""));
   }
+  std::set<std::string> ids;
+  for (const json& submission : run.value("submissions", json::array()))
+    if (const std::string id = submission.value("id", ""); !ids.insert(id).second)
+      throw UsageError(
+          "{}: submission '{}' is listed twice, so it would count twice; remove one of the entries",
+          run_file().string(), id);
   return run;
 }
 
@@ -258,7 +266,12 @@ void RunFolder::collect(const json& run, const Fields& fields,
     Ahead<Collected> ahead(submissions.size(), static_cast<std::size_t>(usable_cores()), [&](std::size_t i) {
       return collect_files(run, submissions[i].at("id"), fields);
     });
-    use([&](const std::string&) {
+    std::size_t next = 0;
+    use([&](const std::string& submission) {
+      // Else one student's records would be another's points.
+      if (next >= submissions.size() || submissions[next].at("id") != submission)
+        throw std::logic_error("records are asked for out of the run's order: " + submission);
+      ++next;
       Collected own = ahead.next();
       add(own.lines);
       return std::move(own.records);

@@ -379,7 +379,8 @@ std::vector<fs::path> Compiler::own_objects(const CompileOptions& options, const
   for (const std::string& flag : common_flags(options.architecture)) hash.part(flag);
   add_runner_headers(hash);
   for (const std::string& source : sources) hash.part(read_text(grader / source));
-  for (const fs::path& object : others) hash.part(object.string());
+  // By folders that are named by what is in them, so that a cache serves checkouts in any place.
+  for (const fs::path& object : others) hash.part(object.parent_path().filename().string());
   hash.part(options.contract.filename().string());
   const fs::path destination = cache_ / (name + "-" + hash.hex().substr(0, 24));
   std::vector<fs::path> objects;

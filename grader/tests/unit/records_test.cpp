@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 
+#include "base/ahead.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/toolchain.h"
@@ -32,6 +34,44 @@ TEST(Records, AreWrittenOnceAndCheckedWhenRead) {
   text.replace(text.find("accepted"), 8, "Accepted");
   write_text(file, text);
   EXPECT_THROW(folder.read_records(), UsageError);
+}
+
+TEST(Records, AreCollectedInTheRunsOrderAlone) {
+  const TemporaryDirectory scratch("records-test");
+  const RunFolder folder(scratch.path() / "run");
+  json run = run_of("cuda");
+  run["schema"] = "warpgrade.run.v1";
+  run["submissions"].push_back({{"id", "bo"}, {"title", "Bo"}, {"role", "student"}});
+  folder.write_run(run);
+  EXPECT_TRUE(folder.add_record(record("cora-k32", "accepted")));
+  const json& submissions = run.at("submissions");
+  const auto ask = [&](std::size_t which) {
+    folder.collect(run, {}, [&](const RecordsOf& of) { of(submissions[which].at("id")); });
+  };
+  EXPECT_NO_THROW(ask(0));
+  EXPECT_THROW(ask(1), std::logic_error) << "the first submission's records came as the second's";
+}
+
+TEST(Records, OfASubmissionThatIsListedTwiceAreRefused) {
+  const TemporaryDirectory scratch("records-test");
+  const RunFolder folder(scratch.path() / "run");
+  json run = run_of("cuda");
+  run["schema"] = "warpgrade.run.v1";
+  run["submissions"].push_back(run["submissions"][0]);
+  folder.write_run(run);
+  EXPECT_THROW(folder.read_run(), UsageError);
+}
+
+TEST(Ahead, GivesResultsInOrderAndAnExceptionWhereItsResultIsTaken) {
+  Ahead<int> squares(20, 3, [](std::size_t i) {
+    if (i == 11) throw UsageError("the eleventh");
+    return static_cast<int>(i * i);
+  });
+  for (int i = 0; i < 11; ++i) EXPECT_EQ(squares.next(), i * i);
+  EXPECT_THROW(squares.next(), UsageError);
+  Ahead<int> one(1, 3, [](std::size_t) { return 7; });
+  EXPECT_EQ(one.next(), 7);
+  EXPECT_THROW(one.next(), std::logic_error);
 }
 
 TEST(Records, OfAPublishedSetAreThoseOfItsOneFile) {
