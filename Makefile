@@ -153,7 +153,8 @@ format: bootstrap  ## format C++, CUDA and Python in place (scripts/prose --fix:
 
 .PHONY: ctest
 ctest: build-tests  ## C++ and CUDA tests
-	ctest --test-dir "$$BUILD" --output-on-failure -j "$${CTEST_JOBS:-$$(nproc)}"
+	ctest --test-dir "$$BUILD" --output-on-failure -j "$${CTEST_JOBS:-$$(nproc)}" --output-junit ctest.xml
+	[ -z "$${CI:-}" ] || $(PYTHON) .ci/listed_skips.py "$$BUILD/ctest.xml"
 
 # A run for each room: both have a conftest.py, and a module of that name is loaded once. One worker more than cores,
 # since many tests wait; conftest.py says which files begin first.
