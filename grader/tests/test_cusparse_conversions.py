@@ -108,14 +108,14 @@ def test_formats_change_as_scipys_do(device: Device) -> None:
         device.must("cusparseSetMatIndexBase", description, base)
         order = device.allocate(120)
         device.must("cusparseCreateIdentityPermutation", device.handle, a.nnz, order)
-        device.must("cusparseXcsrsort", device.handle, 11, 6, a.nnz, description, at[0], at[1], order, None)
+        device.must("cusparseXcsrsort", device.handle, 11, 6, a.nnz, description, at[0], at[1], order, device.allocate(256))
         sorted_values = a.values[device.receive(order, columns)]
         want_rows = sparse.csr_array(a.dense())
         assert (device.receive(at[1], columns) == want_rows.indices + base).all()
         assert (sorted_values == want_rows.data).all()
         shuffled = rng.permutation(a.nnz)
         pair = device.send((a.rows[shuffled]).astype(np.int32)), device.send((a.columns[shuffled]).astype(np.int32))
-        device.must("cusparseXcoosortByColumn", device.handle, 11, 6, a.nnz, *pair, None, None)
+        device.must("cusparseXcoosortByColumn", device.handle, 11, 6, a.nnz, *pair, None, device.allocate(256))
         by_column = sorted(zip(a.columns.tolist(), a.rows.tolist(), strict=True))
         got = zip(device.receive(pair[1], columns).tolist(), device.receive(pair[0], columns).tolist(), strict=True)
         assert list(got) == by_column

@@ -42,7 +42,16 @@ namespace {
 constexpr size_t kMostDependencies = 4 << 20;
 constexpr size_t kMostObjectBytes = size_t{512} << 20;  // of all sources together
 
-std::vector<std::string> common_flags(const std::string& architecture) {
+// Hopper and Blackwell have instructions (wgmma, setmaxnreg, tcgen05) that nvcc takes for one architecture alone:
+// NVIDIA's CUDA C++ programming guide, "Architecture-Specific Features". Code is compiled for the GPU at hand.
+std::string with_own_instructions(const std::string& architecture) {
+  for (const char* one : {"90", "100", "103", "110", "120", "121"})
+    if (architecture == one) return architecture + "a";
+  return architecture;
+}
+
+std::vector<std::string> common_flags(const std::string& given_architecture) {
+  const std::string architecture = with_own_instructions(given_architecture);
   return {"-std=c++17", "-O3", "-gencode",
           fmt::format("arch=compute_{0},code=[compute_{0},sm_{0}]", architecture), "-no-compress",
           "-lineinfo", "-cudart", "shared", "-Xptxas", "-v",

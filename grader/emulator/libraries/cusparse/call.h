@@ -30,6 +30,15 @@ inline void require_supported(bool holds, const char* why) {
   if (!holds) throw Failure{CUSPARSE_STATUS_NOT_SUPPORTED, why};
 }
 
+// Work that wants a buffer refuses a null pointer, as NVIDIA's library does; what it says on an H100 is in
+// tests/programs/cusparse_host.cu.
+inline void require_buffer(const void* buffer, cusparseStatus_t status = CUSPARSE_STATUS_INVALID_VALUE) {
+  if (buffer != nullptr) return;
+  throw Failure{status,
+                "externalBuffer is a null pointer: the call's _bufferSize function says how many bytes it "
+                "wants; allocate them with cudaMalloc"};
+}
+
 // Lines of memory: a vector is one line.
 struct Lines {
   int64_t count, length, pitch;  // in elements
@@ -86,7 +95,7 @@ cusparseStatus_t run(const char* function, cusparseHandle_t handle, Work work) {
   });
 }
 
-// Calls that only check, and tell how large a buffer is. No call here needs one; but programs allocate it.
+// Calls that only check, and tell how large a buffer is. No call here writes to it; but a GPU does.
 constexpr size_t kBufferBytes = 256;
 template <class Check>
 cusparseStatus_t tell_buffer(const char* function, cusparseHandle_t handle, size_t* bytes, Check check) {

@@ -201,9 +201,10 @@ cusparseStatus_t cusparseSparseToDense_bufferSize(cusparseHandle_t handle, cuspa
   return tell_buffer(__func__, handle, bytes, [&] { check_conversion(a, b); });
 }
 cusparseStatus_t cusparseSparseToDense(cusparseHandle_t handle, cusparseConstSpMatDescr_t a,
-                                       cusparseDnMatDescr_t b, cusparseSparseToDenseAlg_t, void*) {
+                                       cusparseDnMatDescr_t b, cusparseSparseToDenseAlg_t, void* buffer) {
   return run(__func__, handle, [&](const Call& call) {
     check_conversion(a, b);
+    require_buffer(buffer);
     fill_dense(call, *a, *b);
   });
 }
@@ -213,16 +214,20 @@ cusparseStatus_t cusparseDenseToSparse_bufferSize(cusparseHandle_t handle, cuspa
   return tell_buffer(__func__, handle, bytes, [&] { check_conversion(b, a); });
 }
 cusparseStatus_t cusparseDenseToSparse_analysis(cusparseHandle_t handle, cusparseConstDnMatDescr_t a,
-                                                cusparseSpMatDescr_t b, cusparseDenseToSparseAlg_t, void*) {
+                                                cusparseSpMatDescr_t b, cusparseDenseToSparseAlg_t,
+                                                void* buffer) {
   return run(__func__, handle, [&](const Call& call) {
     check_conversion(b, a);
+    require_buffer(buffer);
     b->nnz = static_cast<int64_t>(non_zeros(call, *a, b->format).values.size());
   });
 }
 cusparseStatus_t cusparseDenseToSparse_convert(cusparseHandle_t handle, cusparseConstDnMatDescr_t a,
-                                               cusparseSpMatDescr_t b, cusparseDenseToSparseAlg_t, void*) {
+                                               cusparseSpMatDescr_t b, cusparseDenseToSparseAlg_t,
+                                               void* buffer) {
   return run(__func__, handle, [&](const Call& call) {
     check_conversion(b, a);
+    require_buffer(buffer);
     convert(call, *a, *b);
   });
 }
@@ -248,10 +253,11 @@ cusparseStatus_t cusparseCsr2cscEx2(cusparseHandle_t handle, int m, int n, int n
                                     const int* offsets, const int* columns, void* csc_values,
                                     int* csc_offsets, int* csc_rows, cudaDataType type,
                                     cusparseAction_t action, cusparseIndexBase_t base, cusparseCsr2CscAlg_t,
-                                    void*) {
+                                    void* buffer) {
   return run(__func__, handle, [&](const Call& call) {
     require_sizes(m, n, nnz);
     require_values(nullptr, type, 0);
+    require_buffer(buffer);
     transpose_csr(call, csr_of(m, n, nnz, offsets, columns, values, base, type),
                   {csc_values, csc_offsets, csc_rows}, action);
   });
@@ -270,12 +276,18 @@ cusparseStatus_t cusparseXcoosort_bufferSizeExt(cusparseHandle_t handle, int, in
   return tell_sort_buffer(__func__, handle, bytes);
 }
 cusparseStatus_t cusparseXcoosortByRow(cusparseHandle_t handle, int, int, int nnz, int* rows, int* columns,
-                                       int* p, void*) {
-  return run_older(__func__, handle, [&](const Call& call) { sort_entries(call, nnz, rows, columns, p); });
+                                       int* p, void* buffer) {
+  return run_older(__func__, handle, [&](const Call& call) {
+    require_buffer(buffer);
+    sort_entries(call, nnz, rows, columns, p);
+  });
 }
 cusparseStatus_t cusparseXcoosortByColumn(cusparseHandle_t handle, int, int, int nnz, int* rows, int* columns,
-                                          int* p, void*) {
-  return run_older(__func__, handle, [&](const Call& call) { sort_entries(call, nnz, columns, rows, p); });
+                                          int* p, void* buffer) {
+  return run_older(__func__, handle, [&](const Call& call) {
+    require_buffer(buffer);
+    sort_entries(call, nnz, columns, rows, p);
+  });
 }
 cusparseStatus_t cusparseXcsrsort_bufferSizeExt(cusparseHandle_t handle, int, int, int, const int*,
                                                 const int*, size_t* bytes) {
@@ -283,9 +295,10 @@ cusparseStatus_t cusparseXcsrsort_bufferSizeExt(cusparseHandle_t handle, int, in
 }
 cusparseStatus_t cusparseXcsrsort(cusparseHandle_t handle, int m, int, int nnz,
                                   const cusparseMatDescr_t descriptor, const int* offsets, int* columns,
-                                  int* p, void*) {
+                                  int* p, void* buffer) {
   return run_older(__func__, handle, [&](const Call& call) {
     require_all(descriptor);
+    require_buffer(buffer);
     sort_lines(call, m, nnz, offsets, columns, p, descriptor->base);
   });
 }
@@ -295,9 +308,10 @@ cusparseStatus_t cusparseXcscsort_bufferSizeExt(cusparseHandle_t handle, int, in
 }
 cusparseStatus_t cusparseXcscsort(cusparseHandle_t handle, int, int n, int nnz,
                                   const cusparseMatDescr_t descriptor, const int* offsets, int* rows, int* p,
-                                  void*) {
+                                  void* buffer) {
   return run_older(__func__, handle, [&](const Call& call) {
     require_all(descriptor);
+    require_buffer(buffer);
     sort_lines(call, n, nnz, offsets, rows, p, descriptor->base);
   });
 }

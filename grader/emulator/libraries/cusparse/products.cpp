@@ -37,6 +37,7 @@ struct VectorProduct {
   cudaDataType compute;
   cusparseSpMVAlg_t algorithm;
 
+  void check_buffer(const void* buffer) const { require_buffer(buffer); }
   void check() const {
     require_all(alpha, beta, a, x, y);
     require_operation(op);
@@ -77,6 +78,13 @@ struct MatrixProduct {
   cudaDataType compute;
   cusparseSpMMAlg_t algorithm;
 
+  // Of entries three algorithms want none; of rows NVIDIA's library finds the mistake late.
+  void check_buffer(const void* buffer) const {
+    if (a->format != CUSPARSE_FORMAT_COO)
+      require_buffer(buffer, CUSPARSE_STATUS_INTERNAL_ERROR);
+    else if (algorithm == CUSPARSE_SPMM_COO_ALG2)
+      require_buffer(buffer);
+  }
   bool suits_format() const {
     switch (algorithm) {
       case CUSPARSE_SPMM_ALG_DEFAULT:
@@ -145,6 +153,7 @@ struct SampledProduct {
   cusparseSpMatDescr_t c;
   cudaDataType compute;
 
+  void check_buffer(const void* buffer) const { require_buffer(buffer); }
   void check() const {
     require_all(alpha, beta, a, b, c);
     require_operation(op_a);
@@ -184,9 +193,11 @@ struct SampledProduct {
 };
 
 template <class Product>
-cusparseStatus_t multiply(const char* function, cusparseHandle_t handle, const Product& product) {
+cusparseStatus_t multiply(const char* function, cusparseHandle_t handle, const Product& product,
+                          const void* buffer) {
   return run(function, handle, [&](const Call& call) {
     product.check();
+    product.check_buffer(buffer);
     with_numbers(product.compute, [&](auto number) { product.template multiply<decltype(number)>(call); });
   });
 }
@@ -220,8 +231,8 @@ cusparseStatus_t cusparseSpMV_preprocess(cusparseHandle_t handle, cusparseOperat
 cusparseStatus_t cusparseSpMV(cusparseHandle_t handle, cusparseOperation_t op, const void* alpha,
                               cusparseConstSpMatDescr_t a, cusparseConstDnVecDescr_t x, const void* beta,
                               cusparseDnVecDescr_t y, cudaDataType compute, cusparseSpMVAlg_t algorithm,
-                              void*) {
-  return multiply(__func__, handle, VectorProduct{op, alpha, beta, a, x, y, compute, algorithm});
+                              void* buffer) {
+  return multiply(__func__, handle, VectorProduct{op, alpha, beta, a, x, y, compute, algorithm}, buffer);
 }
 
 cusparseStatus_t cusparseSpMM_bufferSize(cusparseHandle_t handle, cusparseOperation_t op_a,
@@ -242,8 +253,9 @@ cusparseStatus_t cusparseSpMM_preprocess(cusparseHandle_t handle, cusparseOperat
 cusparseStatus_t cusparseSpMM(cusparseHandle_t handle, cusparseOperation_t op_a, cusparseOperation_t op_b,
                               const void* alpha, cusparseConstSpMatDescr_t a, cusparseConstDnMatDescr_t b,
                               const void* beta, cusparseDnMatDescr_t c, cudaDataType compute,
-                              cusparseSpMMAlg_t algorithm, void*) {
-  return multiply(__func__, handle, MatrixProduct{op_a, op_b, alpha, beta, a, b, c, compute, algorithm});
+                              cusparseSpMMAlg_t algorithm, void* buffer) {
+  return multiply(__func__, handle, MatrixProduct{op_a, op_b, alpha, beta, a, b, c, compute, algorithm},
+                  buffer);
 }
 
 cusparseStatus_t cusparseSDDMM_bufferSize(cusparseHandle_t handle, cusparseOperation_t op_a,
@@ -264,8 +276,8 @@ cusparseStatus_t cusparseSDDMM_preprocess(cusparseHandle_t handle, cusparseOpera
 cusparseStatus_t cusparseSDDMM(cusparseHandle_t handle, cusparseOperation_t op_a, cusparseOperation_t op_b,
                                const void* alpha, cusparseConstDnMatDescr_t a, cusparseConstDnMatDescr_t b,
                                const void* beta, cusparseSpMatDescr_t c, cudaDataType compute,
-                               cusparseSDDMMAlg_t, void*) {
-  return multiply(__func__, handle, SampledProduct{op_a, op_b, alpha, beta, a, b, c, compute});
+                               cusparseSDDMMAlg_t, void* buffer) {
+  return multiply(__func__, handle, SampledProduct{op_a, op_b, alpha, beta, a, b, c, compute}, buffer);
 }
 
 }  // extern "C"

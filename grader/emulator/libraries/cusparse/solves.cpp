@@ -103,9 +103,11 @@ struct MatrixSystem {
 };
 
 template <class System>
-cusparseStatus_t analyse(const char* function, cusparseHandle_t handle, const System& system) {
+cusparseStatus_t analyse(const char* function, cusparseHandle_t handle, const System& system,
+                         const void* buffer) {
   return run(function, handle, [&](const Call&) {
     system.check();
+    require_buffer(buffer);
     system.state->analysed = true;
   });
 }
@@ -149,8 +151,8 @@ cusparseStatus_t cusparseSpSV_bufferSize(cusparseHandle_t handle, cusparseOperat
 cusparseStatus_t cusparseSpSV_analysis(cusparseHandle_t handle, cusparseOperation_t op, const void* alpha,
                                        cusparseConstSpMatDescr_t a, cusparseConstDnVecDescr_t x,
                                        cusparseDnVecDescr_t y, cudaDataType compute, cusparseSpSVAlg_t,
-                                       cusparseSpSVDescr_t state, void*) {
-  return analyse(__func__, handle, VectorSystem{op, alpha, a, x, y, compute, state});
+                                       cusparseSpSVDescr_t state, void* buffer) {
+  return analyse(__func__, handle, VectorSystem{op, alpha, a, x, y, compute, state}, buffer);
 }
 cusparseStatus_t cusparseSpSV_solve(cusparseHandle_t handle, cusparseOperation_t op, const void* alpha,
                                     cusparseConstSpMatDescr_t a, cusparseConstDnVecDescr_t x,
@@ -178,8 +180,8 @@ cusparseStatus_t cusparseSpSM_analysis(cusparseHandle_t handle, cusparseOperatio
                                        cusparseOperation_t op_b, const void* alpha,
                                        cusparseConstSpMatDescr_t a, cusparseConstDnMatDescr_t b,
                                        cusparseDnMatDescr_t c, cudaDataType compute, cusparseSpSMAlg_t,
-                                       cusparseSpSMDescr_t state, void*) {
-  return analyse(__func__, handle, MatrixSystem{op_a, op_b, alpha, a, b, c, compute, state});
+                                       cusparseSpSMDescr_t state, void* buffer) {
+  return analyse(__func__, handle, MatrixSystem{op_a, op_b, alpha, a, b, c, compute, state}, buffer);
 }
 cusparseStatus_t cusparseSpSM_solve(cusparseHandle_t handle, cusparseOperation_t op_a,
                                     cusparseOperation_t op_b, const void* alpha, cusparseConstSpMatDescr_t a,

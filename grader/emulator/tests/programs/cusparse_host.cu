@@ -213,6 +213,42 @@ void conversions() {
   CHECK_CUSPARSE(cusparseDestroySpMat(back));
 }
 
+// What cuSPARSE of CUDA 13 answered on an H100 where a program did not ask for a buffer.
+void null_buffers() {
+  Sample a;
+  Vector x({1, 2, 3, 4}), y({0, 0, 0, 0});
+  for (const auto& [matrix, algorithm] :
+       {std::pair{a.csr, CUSPARSE_SPMV_ALG_DEFAULT}, std::pair{a.csr, CUSPARSE_SPMV_CSR_ALG2},
+        std::pair{a.coo, CUSPARSE_SPMV_ALG_DEFAULT}, std::pair{a.coo, CUSPARSE_SPMV_COO_ALG2}})
+    expect(cusparseSpMV(g_handle, kPlain, &kOne, matrix, x.of, &kZero, y.of, CUDA_R_32F, algorithm,
+                        nullptr) == CUSPARSE_STATUS_INVALID_VALUE,
+           "spmv without a buffer");
+  Dense b(4, 4, CUSPARSE_ORDER_COL, std::vector<float>(16, 1)),
+      c(4, 4, CUSPARSE_ORDER_COL, std::vector<float>(16));
+  const auto multiply = [&](cusparseSpMatDescr_t matrix, cusparseSpMMAlg_t algorithm) {
+    return cusparseSpMM(g_handle, kPlain, kPlain, &kOne, matrix, b.of, &kZero, c.of, CUDA_R_32F, algorithm,
+                        nullptr);
+  };
+  for (const cusparseSpMMAlg_t algorithm :
+       {CUSPARSE_SPMM_ALG_DEFAULT, CUSPARSE_SPMM_CSR_ALG1, CUSPARSE_SPMM_CSR_ALG2})
+    expect(multiply(a.csr, algorithm) == CUSPARSE_STATUS_INTERNAL_ERROR, "spmm of rows without a buffer");
+  for (const cusparseSpMMAlg_t algorithm :
+       {CUSPARSE_SPMM_ALG_DEFAULT, CUSPARSE_SPMM_COO_ALG1, CUSPARSE_SPMM_COO_ALG3})
+    expect(multiply(a.coo, algorithm) == CUSPARSE_STATUS_SUCCESS, "spmm of entries needs no buffer");
+  expect(multiply(a.coo, CUSPARSE_SPMM_COO_ALG2) == CUSPARSE_STATUS_INVALID_VALUE,
+         "the second spmm of entries needs a buffer");
+  expect(cusparseSDDMM(g_handle, kPlain, kPlain, &kOne, b.of, b.of, &kZero, a.csr, CUDA_R_32F,
+                       CUSPARSE_SDDMM_ALG_DEFAULT, nullptr) == CUSPARSE_STATUS_INVALID_VALUE,
+         "sddmm without a buffer");
+  expect(cusparseSparseToDense(g_handle, a.csr, b.of, CUSPARSE_SPARSETODENSE_ALG_DEFAULT, nullptr) ==
+             CUSPARSE_STATUS_INVALID_VALUE,
+         "sparse2dense without a buffer");
+  Array<int> places(std::vector<int>(9, 0));
+  expect(cusparseXcoosortByRow(g_handle, 4, 4, 9, a.rows.device, a.columns.device, places.device, nullptr) ==
+             CUSPARSE_STATUS_INVALID_VALUE,
+         "coosort without a buffer");
+}
+
 // A call is work of the handle's stream: it sees what the stream wrote before, and what follows sees its result.
 __global__ void fill(float* x, float value) {
   x[threadIdx.x] = value;
@@ -225,9 +261,13 @@ void streams() {
   expect(now == stream, "the handle keeps its stream");
   Sample a;
   Vector x({0, 0, 0, 0}), y({0, 0, 0, 0});
+  size_t bytes = 0;
+  CHECK_CUSPARSE(cusparseSpMV_bufferSize(g_handle, kPlain, &kOne, a.csr, x.of, &kZero, y.of, CUDA_R_32F,
+                                         CUSPARSE_SPMV_ALG_DEFAULT, &bytes));
+  Buffer buffer(bytes);
   fill<<<1, 4, 0, stream>>>(x.device, 2.0f);
   CHECK_CUSPARSE(cusparseSpMV(g_handle, kPlain, &kOne, a.csr, x.of, &kZero, y.of, CUDA_R_32F,
-                              CUSPARSE_SPMV_ALG_DEFAULT, nullptr));
+                              CUSPARSE_SPMV_ALG_DEFAULT, buffer.at));
   CHECK_CUDA(cudaStreamSynchronize(stream));
   expect(y.received() == std::vector<float>{12, 8, 36, 34}, "a product behind a kernel of its stream");
   CHECK_CUSPARSE(cusparseSetStream(g_handle, nullptr));
@@ -240,8 +280,9 @@ void show_index() {
   Array<int> columns({0, 2, 3, 1, 0, 4, 3, 1, 3});
   CHECK_CUSPARSE(cusparseCsrSetPointers(a.csr, a.offsets.device, columns.device, a.values.device));
   Vector x({1, 2, 3, 4}), y({0, 0, 0, 0});
+  Buffer buffer(4096);
   std::printf("%s\n", cusparseGetErrorName(cusparseSpMV(g_handle, kPlain, &kOne, a.csr, x.of, &kZero, y.of,
-                                                        CUDA_R_32F, CUSPARSE_SPMV_ALG_DEFAULT, nullptr)));
+                                                        CUDA_R_32F, CUSPARSE_SPMV_ALG_DEFAULT, buffer.at)));
 }
 
 void show_capture() {
@@ -251,9 +292,10 @@ void show_capture() {
   CHECK_CUSPARSE(cusparseSetStream(g_handle, stream));
   Sample a;
   Vector x({1, 2, 3, 4}), y({0, 0, 0, 0});
+  Buffer buffer(4096);
   CHECK_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
   const cusparseStatus_t status = cusparseSpMV(g_handle, kPlain, &kOne, a.csr, x.of, &kZero, y.of, CUDA_R_32F,
-                                               CUSPARSE_SPMV_ALG_DEFAULT, nullptr);
+                                               CUSPARSE_SPMV_ALG_DEFAULT, buffer.at);
   CHECK_CUDA(cudaStreamEndCapture(stream, &graph));
   std::printf("%s\n", cusparseGetErrorName(status));
 }
@@ -275,6 +317,7 @@ int main(int argc, char** argv) {
     sampled_products();
     sparse_products();
     conversions();
+    null_buffers();
     streams();
   }
   CHECK_CUSPARSE(cusparseDestroy(g_handle));
