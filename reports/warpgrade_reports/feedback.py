@@ -48,7 +48,8 @@ NOT_MADE = """<!DOCTYPE html>
 
 def _texts_of(views: Path) -> Iterator[tuple[int, str]]:
     """Each view's text and the line that it begins in."""
-    first, kept = 0, []
+    first = 0
+    kept: list[str] = []
     for number, line in raw_lines(views, _STEP):
         first = first if kept else number
         kept.append(line)
