@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import mmap
 import re
 import shutil
 import sys
@@ -17,7 +18,7 @@ import tempfile
 from collections.abc import Iterator
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jinja2
 from markupsafe import Markup
@@ -26,7 +27,7 @@ from warpgrade_reports import attempts, heat, ranks, svg
 from warpgrade_reports import format as fmt
 from warpgrade_reports.inject import inject
 from warpgrade_reports.publishing import publish, refuse_strangers, sweep
-from warpgrade_reports.source import ReportInputError, parse_node, raw_lines
+from warpgrade_reports.source import ReportInputError, parse_node
 from warpgrade_reports.text import is_plain_json, lines_of, plain_line
 from warpgrade_reports.verdicts import THRESHOLD_LABELS, style_of
 from warpgrade_reports.view_charts import View, speed_charts
@@ -46,18 +47,36 @@ NOT_MADE = """<!DOCTYPE html>
 """
 
 
-def _texts_of(views: Path) -> Iterator[tuple[int, str]]:
-    """Each view's text and the line that it begins in."""
-    first = 0
-    kept: list[str] = []
-    for number, line in raw_lines(views, _STEP):
-        first = first if kept else number
-        kept.append(line)
-        if line.startswith("}") or (len(kept) == 1 and line != "{"):
-            yield first, "\n".join(kept)
-            kept = []
-    if kept:
-        yield first, "\n".join(kept)
+class _Place(NamedTuple):
+    """Where a view's text stands: its first line, from 1, and its bytes."""
+
+    line: int
+    begin: int
+    end: int
+
+
+def _places_of(views: Path) -> list[_Place]:
+    """Each view's place. Lines are not read one by one: those of a class are millions."""
+    try:
+        with views.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+            return list(_places_in(text))
+    except ValueError:  # an empty file cannot be mapped
+        return []
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise ReportInputError(str(views), f"expected a readable file, got: {reason}", _STEP) from error
+
+
+def _places_in(text: mmap.mmap) -> Iterator[_Place]:
+    line, begin = 1, 0
+    while begin < len(text):
+        many = text[begin : begin + 2] == b"{\n"
+        end = text.find(b"\n", text.find(b"\n}", begin) + 1 or len(text)) if many else text.find(b"\n", begin)
+        end = len(text) if end < 0 else end
+        if text[begin:end].strip():
+            yield _Place(line, begin, end)
+        line += text[begin : end + 1].count(b"\n")
+        begin = end + 1
 
 
 def _view_of(text: str, place: str) -> View:
@@ -265,18 +284,20 @@ def write_feedback(views: Path, output: Path, *, keep: bool = False) -> list[str
 def _write_all(views: Path, staged: Path) -> tuple[list[View], list[str]]:
     """All students' folders: what the index has of each view, and what went wrong.
 
-    Each process reads the file and takes every so manieth view: none is sent or kept.
+    Each process reads the views that it makes pages of: none is sent or kept.
     """
-    count = sum(1 for _ in _texts_of(views))
-    processes = processes_for(count) if count >= _ALONE else 1
+    places = _places_of(views)
+    processes = processes_for(len(places)) if len(places) >= _ALONE else 1
 
     def work(number: int) -> list[tuple[int, View, str]]:
         done = []
-        for place, (line, text) in enumerate(_texts_of(views)):
-            if place % processes == number:
-                view = _view_of(text, f"{views}, line {line}")
+        with views.open("rb") as file:
+            for place in places[number::processes]:
+                file.seek(place.begin)
+                text = file.read(place.end - place.begin).decode("utf-8", errors="replace")
+                view = _view_of(text, f"{views}, line {place.line}")
                 told = {key: view[key] for key in _LISTED if key in view}
-                done.append((place, told, _try_student(view, text, staged / view["file"])))
+                done.append((place.begin, told, _try_student(view, text, staged / view["file"])))
         return done
 
     every = [each for part in in_processes(work, processes, apart=True) for each in part]
