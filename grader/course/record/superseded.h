@@ -1,5 +1,5 @@
-// superseded/<n>/ of a run: records that are made anew, each at <submission>/<case>.json, and in request.json why.
-// Verdicts are never overwritten.
+// superseded/<n>/ of a run: records that are made anew, each at <submission>/<case>.json, and in request.json
+// why. Verdicts are never overwritten.
 #pragma once
 
 #include <filesystem>
