@@ -12,6 +12,8 @@
 #include "base/say.h"
 #include "cli/batch_commands.h"
 #include "course/batch/nodes.h"
+#include "course/record/superseded.h"
+#include "course/slurm/cluster.h"
 #include "course/slurm/rounds.h"
 
 namespace warpgrade {
@@ -55,7 +57,7 @@ class Superseded {
  public:
   // The latest one when it was asked the same and has not come to its end, else a new one.
   Superseded(const RunFolder& folder, json request) : folder_(folder), request_(std::move(request)) {
-    while (fs::exists(path(number_ + 1))) ++number_;
+    number_ = latest_superseded(folder_);
     if (!is_unfinished()) ++number_;
   }
 
@@ -63,16 +65,11 @@ class Superseded {
     return fs::exists(place() / id / (case_id + ".json"));
   }
   void take(const std::string& id, const std::string& case_id) const {
-    make_directories(place() / id);
-    if (!fs::exists(request_file())) note(false);
-    fs::rename(folder_.case_file(id, case_id), place() / id / (case_id + ".json"));
+    if (!fs::exists(request_file())) begin_superseded(folder_, with_end(false));
+    supersede(folder_, number_, id, case_id);
   }
-  void note(bool ended) const {
-    json kept = request_;
-    kept["ended"] = ended;
-    write_text(request_file(), kept.dump(1) + "\n");
-  }
-  fs::path place() const { return path(number_); }
+  void note(bool ended) const { write_superseded_request(folder_, number_, with_end(ended)); }
+  fs::path place() const { return superseded_folder(folder_, number_); }
 
   struct Count {
     int all = 0, missing = 0;  // of which not judged again so far
@@ -92,7 +89,11 @@ class Superseded {
   }
 
  private:
-  fs::path path(int number) const { return folder_.root() / "superseded" / std::to_string(number); }
+  json with_end(bool ended) const {
+    json kept = request_;
+    kept["ended"] = ended;
+    return kept;
+  }
   fs::path request_file() const { return place() / "request.json"; }
   bool is_unfinished() const {
     if (number_ == 0 || !fs::exists(request_file())) return false;
@@ -123,6 +124,12 @@ std::string node_of(const RunFolder& folder, const json& batch, const std::strin
         "--same-node {}: expected one node that judged this student, found {}; {}", student,
         nodes.empty() ? "none" : fmt::format("{}", fmt::join(nodes, ", ")),
         nodes.empty() ? "`warpgrade status` shows what the run holds" : "name one submission by its id");
+  const Site site = Site::from_json(batch.at("site"));
+  if (names_node(site.judge.exclude, *nodes.begin()))
+    throw UsageError(
+        "--same-node {}: {} judged this student, and {} excludes it (judge: exclude: {}); take it out of "
+        "`exclude`, or judge on any node with --only",
+        student, *nodes.begin(), site.file, site.judge.exclude);
   return *nodes.begin();
 }
 
@@ -135,12 +142,13 @@ int regrade(RegradeOptions options) {
         "tell what to judge again: give --only SUBMISSIONS, --cases CASES or --verdict VERDICTS");
   const RunFolder folder(options.run);
   json batch = read_batch(folder);
-  if (options.site) keep_site(folder, *options.site, batch);
+  if (options.site) batch["site"] = Site::read(*options.site).to_json();
   auto lock = std::make_unique<RunLock>(folder);  // whoever judges here is not disturbed
   const Superseded aside(folder,
                          {{"only", options.only}, {"cases", options.cases}, {"verdicts", options.verdicts}});
   const std::set<std::string> meant = meant_submissions(folder.read_run(), options.only);
   const std::string node = options.same_node ? node_of(folder, batch, *options.same_node, meant) : "";
+  if (options.site) keep_site(folder, *options.site, batch);  // not of a call that is refused
   for (const json& record : folder.read_records({"submission/id", "case/id", "outcome/verdict"})) {
     const std::string id = record.at("submission").at("id"), case_id = record.at("case").at("id");
     if (meant.contains(id) && any_match(options.cases, case_id) &&

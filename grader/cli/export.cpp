@@ -170,7 +170,7 @@ class Export {
     students_ = exported_class(policy_, parts_, finals, made_from_.at("text"),
                                {options_.not_submitted == "zero", options_.all_graded});
     for (Views* views : {&students_.own, &students_.everyone, &students_.graded})
-      for (json& view : *views) set_login(view);
+      views->change_each([&](json& view) { set_login(view); });
     if (students_.everyone.empty())
       throw UsageError("{}: no student's submission is in this run", options_.run.string());
     if (options_.student) keep_one_student();
@@ -191,7 +191,7 @@ class Export {
     const bool known = std::any_of(students_.everyone.begin(), students_.everyone.end(),
                                    [&](const json& view) { return !is_other(view); });
     if (!known) throw UsageError("{}: no student '{}' in this run", options_.run.string(), *options_.student);
-    std::erase_if(students_.graded, is_other);
+    students_.graded.erase_if(is_other);
     std::erase_if(students_.unfinished,
                   [&](const auto& unfinished) { return unfinished.student != *options_.student; });
   }
@@ -295,15 +295,8 @@ class Export {
     };
     make_directories(output_);
     if (wants("feedback")) {
-      std::string lines;
-      for (const json& view : students_.everyone) {
-        if (!view.contains("submission") || !is_wanted(view)) continue;
-        json line = view;
-        line["file"] = file_name_of(view.at("person").at("id"));
-        lines += json_text(line) + "\n";
-      }
-      write_text(scratch / "views.jsonl", lines);
-      std::vector<std::string> arguments{(scratch / "views.jsonl").string(), "--output",
+      write_views(scratch / "views.json");
+      std::vector<std::string> arguments{(scratch / "views.json").string(), "--output",
                                          (output_ / "feedback").string()};
       if (options_.student) arguments.push_back("--keep");
       start("feedback", "warpgrade_reports.feedback", arguments, output_ / "feedback");
@@ -326,6 +319,18 @@ class Export {
       arguments.insert(arguments.end(), {"--people", (scratch / "people.json").string()});
       start("class-report", "warpgrade_reports.class_report", arguments, output_ / "class-report/index.html");
     }
+  }
+
+  // As the students get them, so that nobody has to write them anew.
+  void write_views(const fs::path& file) {
+    write_text(file, [&](const AddText& add) {
+      students_.everyone.change_each([&](json& view) {
+        if (!view.contains("submission") || !is_wanted(view)) return;
+        view["file"] = file_name_of(view.at("person").at("id"));
+        add(json_text(view, 1) + "\n");
+        view.erase("file");
+      });
+    });
   }
 
   // What the class report tells of each student, for the staff's eyes.

@@ -76,38 +76,37 @@ class Sorting {
           const std::string& made_from, const ExportChoice& choice)
       : finals_(finals), choice_(choice), run_(parts.run.at("run")), others_(policy, finals, made_from) {}
 
-  ExportedClass of(Views views) {
-    for (json& view : views) {
-      if (view.at("verdict") != "not_submitted" && view.value("undecided_cases", 0) == 0)
-        students_.own.push_back(view);
-      sort(view);
-    }
+  ExportedClass of(std::vector<json> views) {
+    for (json& view : views) sort(std::make_shared<json>(std::move(view)));
     return std::move(students_);
   }
 
  private:
-  void sort(json& view) {
-    const std::string id = view.at("person").at("id");
+  void sort(Views::Shared view) {
+    if (view->at("verdict") != "not_submitted" && view->value("undecided_cases", 0) == 0)
+      students_.own.push_back(view);
+    const std::string id = view->at("person").at("id");
     const auto found = finals_.points.find(id);
     const FinalPoints* final = found == finals_.points.end() ? nullptr : &found->second;
-    const bool here = view.at("verdict") != "not_submitted";
+    const bool here = view->at("verdict") != "not_submitted";
     if (final != nullptr && final->points && final->run != run_ && !final->run.empty() &&
         !final->submission.empty()) {
       if (!here && !choice_.all_graded) {
         students_.graded_elsewhere.push_back(id);
-        view.erase("points");
+        view->erase("points");
         students_.everyone.push_back(std::move(view));
         return;
       }
-      take_from(*final, id, view);
+      view = std::make_shared<json>(*view);  // the leaderboard shows this run's
+      take_from(*final, id, *view);
     } else if (!here && !(final != nullptr && final->points)) {
       if (!choice_.zero_for_absent) {
         students_.absent.push_back(id);
-        view.erase("points");
+        view->erase("points");
         students_.everyone.push_back(std::move(view));
         return;
       }
-      view["points"] = 0.0;
+      (*view)["points"] = 0.0;
     }
     add(std::move(view), id, final);
   }
@@ -127,14 +126,14 @@ class Sorting {
     if (pseudonym.is_string()) view["pseudonym"] = pseudonym;
   }
 
-  void add(json view, const std::string& id, const FinalPoints* final) {
-    const bool by_hand = view.value("overridden", false);
-    const int undecided = final != nullptr && final->run == view.value("run", "")
+  void add(Views::Shared view, const std::string& id, const FinalPoints* final) {
+    const bool by_hand = view->value("overridden", false);
+    const int undecided = final != nullptr && final->run == view->value("run", "")
                               ? final->undecided_cases
-                              : view.value("undecided_cases", 0);
+                              : view->value("undecided_cases", 0);
     if (undecided > 0 && !by_hand) {
-      view["unfinished"] = true;
-      students_.unfinished.push_back({id, undecided, view.value("total_cases", undecided)});
+      (*view)["unfinished"] = true;
+      students_.unfinished.push_back({id, undecided, view->value("total_cases", undecided)});
     } else {
       students_.graded.push_back(view);
     }

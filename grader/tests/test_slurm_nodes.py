@@ -134,6 +134,35 @@ def test_a_node_that_differs_from_itself_is_left_out(tmp_path: Path, cluster: Cl
 
 
 @needs_slurm
+def test_what_a_node_judged_before_it_was_known_to_be_bad_is_judged_again(tmp_path: Path, cluster: Cluster) -> None:
+    """n2 is alone with its figure while it judges; then the others' come. Its records are kept beside, and named."""
+    run = Run(tmp_path, cluster, STUDENTS)
+    hold = tmp_path / "hold"
+    hold.touch()
+    setup = [f'while test "$SLURMD_NODENAME" != n2 -a -e {hold}; do sleep 0.1; done']
+    judge = {"partition": "gpu", "options": ["--exclusive"], "setup": setup}
+    begun = run.batch(run.site(judge=judge, **SEPARATE, rounds=1))
+    assert begun.returncode == 0, begun.stderr
+    node_record(run, "n2", gigabytes=0.1)
+    records = len(CASES.split(","))
+    wait_until("n2's records", lambda: len([*run.run.glob("cases/*/*.json")]) >= records, 240)
+    node_record(run, "n1")
+    node_record(run, "n3")
+    hold.unlink()
+    log = run.scored()
+    assert run.verdicts() == {name: ["accepted"] * records for name in STUDENTS}, log_lines(log)
+    assert all("n2" not in nodes for nodes in judged_on(run).values()), log_lines(log)
+    old = [json.loads(path.read_text(encoding="utf-8")) for path in run.run.glob("superseded/*/*/*.json")]
+    assert len(old) >= records and {record["node"] for record in old} == {"n2"}, log_lines(log)
+    again = {record["submission"]["id"] for record in old}
+    told = [event for event in log if event["event"] == "judged_again"]
+    assert {event["submission"] for event in told} == again and {event["node"] for event in told} == {"n2"}
+    said = run.call("score", run.run).stdout
+    assert f"what it had judged was judged again elsewhere: {', '.join(sorted(again))}" in said, said
+    assert "judges them elsewhere" not in said, said
+
+
+@needs_slurm
 def test_the_only_node_judges_whatever_its_tests_say(tmp_path: Path, cluster: Cluster) -> None:
     """Nothing may stay without a verdict; the staff is told, and no figure is compared with nobody's."""
     run = Run(tmp_path, cluster, STUDENTS)

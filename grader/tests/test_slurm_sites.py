@@ -414,6 +414,44 @@ def test_a_student_is_judged_again_on_the_node_that_judged_them(tmp_path: Path, 
         assert "nodelist" not in json.loads((run.run / "batch.json").read_text())["site"]["judge"]
 
 
+@needs_slurm
+def test_a_site_that_changes_while_rounds_are_pinned_to_a_node(tmp_path: Path, cluster: Cluster) -> None:
+    """`nodelist` is for what may be judged anywhere; a node that `exclude` names is judged on by nobody.
+
+    The same command that names both is refused, before it moves a record; a later round goes to the other nodes.
+    """
+    run = Run(tmp_path, cluster, {"ada": NAIVE})
+    assert run.batch(run.site(judge={"partition": "gpu", "nodelist": "n1"})).returncode == 0
+    run.scored()
+    same = ("regrade", run.run, "--same-node", "ada", "--quiet", "--site")
+    refused = run.call(*same, run.site(judge={"partition": "gpu", "exclude": "n[1-2]"}))
+    assert refused.returncode == 1 and "exclude: n[1-2]" in refused.stderr and "n1 judged" in refused.stderr
+    assert not (run.run / "superseded").exists()
+    # The pinned round's GPU fails, by the site's probe, while the site gets another `nodelist`.
+    broken = tmp_path / "broken"
+    broken.touch()
+    fails = {"probe": ["sh", "-c", f"while test -e {broken}; do sleep 0.1; done; exit 1"]}
+    again = run.call(*same, run.site(judge={"partition": "gpu", "nodelist": "n2"}, rounds=3, **fails))
+    assert again.returncode == 0, again.stderr
+    plan = json.loads((run.run / "rounds/2/plan.json").read_text(encoding="utf-8"))
+    assert plan["same_node"] == "n1"
+    wait_until("n1's records", lambda: len([*run.run.glob("cases/ada/*.json")]) == len(CASES.split(",")), 240)
+    batch = json.loads((run.run / "batch.json").read_text(encoding="utf-8"))
+    batch["site"]["judge"] = {**batch["site"]["judge"], "nodelist": "", "exclude": "n[1]"}
+    batch["site"]["probe"] = []
+    (run.run / "batch.json").write_text(json.dumps(batch), encoding="utf-8")
+    for record in (run.run / "cases/ada").glob("*.json"):
+        record.unlink()  # what the pinned round judged, so that another one follows
+    broken.unlink()
+    wait_until("a third round", (run.run / "rounds/3/done.json").exists, 240)
+    plan = json.loads((run.run / "rounds/3/plan.json").read_text(encoding="utf-8"))
+    assert "same_node" not in plan, plan
+    dropped = [event for event in run.events() if event["event"] == "pin_dropped"]
+    assert [event["node"] for event in dropped] == ["n1"] and "n[1]" in dropped[0]["message"], dropped
+    sessions = json.loads((run.run / "submissions/ada/judging.json").read_text())["sessions"]
+    assert sessions[-1]["node"] != "n1", sessions
+
+
 # A stand-in for Apptainer, which is no package of Debian 12: it reads its words as apptainer_exec(1) says, `apptainer
 # exec [exec options...] <container> <command>`, notes them and runs the command on the node itself.
 APPTAINER_STAND_IN = """#!/usr/bin/env python3

@@ -133,3 +133,29 @@ def test_what_is_no_view_is_refused_with_its_line(tmp_path, capsys, line):
     assert main([str(views), "--output", str(tmp_path / "out")]) == 1
     assert "line 2" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_a_view_reaches_its_student_as_it_was_written(tmp_path):
+    # RFC 8259, section 6: a number may have more digits than its shortest form; both say the same value.
+    written = [json.dumps(view_of([], file=f"s{i:02}"), indent=1, sort_keys=True) for i in range(20)]
+    written[3] = written[3].replace('"points": 12.0', '"points": 12.000000000000000')
+    written[4] = json.dumps(view_of([], file="s04"))  # on one line
+    views = tmp_path / "views.json"
+    views.write_text("\n".join(written) + "\n", encoding="utf-8")
+    assert main([str(views), "--output", str(tmp_path / "out")]) == 0
+    for i in (3, 19):
+        own = (tmp_path / f"out/s{i:02}/feedback.json").read_text(encoding="utf-8")
+        assert own == written[i].replace(f'\n "file": "s{i:02}",', "") + "\n"
+    assert "file" not in json.loads((tmp_path / "out/s04/feedback.json").read_text(encoding="utf-8"))
+    index = (tmp_path / "out/index.html").read_text(encoding="utf-8")
+    places = [index.index(f'href="s{i:02}/index.html"') for i in range(20)]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize("broken", ["{", '{\n "schema": "warpgrade.feedback.v1"\n}', "{\n]\n}"])
+def test_a_view_of_many_lines_that_is_none_is_refused_with_its_first_line(tmp_path, capsys, broken):
+    views = tmp_path / "views.json"
+    views.write_text(json.dumps(view_of([]), indent=1) + "\n" + broken + "\n", encoding="utf-8")
+    assert main([str(views), "--output", str(tmp_path / "out")]) == 1
+    assert f"line {json.dumps(view_of([]), indent=1).count(chr(10)) + 2}:" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()

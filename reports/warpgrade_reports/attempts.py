@@ -21,7 +21,7 @@ def attempts_of(submission: Submission, run: Run) -> list[Submission]:
     """All attempts of the submission's student or team in their order; none where there is a single one."""
     if not submission.is_student or not submission.student:
         return []
-    found = [s for s in run.submissions if s.is_student and s.student == submission.student]
+    found = run.attempts.get(submission.student, ())
     return sorted(found, key=lambda s: (s.attempt or 0, s.submitted_at)) if len(found) > 1 else []
 
 

@@ -111,7 +111,7 @@ def _speed_figures(run: Run) -> list[dict[str, Any]]:
     return figures
 
 
-def _pictures(run: Run, kept: Run | None, *, printed: bool) -> dict[str, Any]:
+def _pictures(run: Run, kept: Run | None) -> dict[str, Any]:
     """What is shown of speeds beyond boxes: the class by case, below its limits, in order, and beside the ladder."""
     if not run.speed_measured:
         return {}
@@ -119,7 +119,7 @@ def _pictures(run: Run, kept: Run | None, *, printed: bool) -> dict[str, Any]:
     ladder = class_heat.ladder_heat(run, kept)
     several = len(table.rows) <= class_heat.MOST_ROWS
     return {
-        "heat": (heat.panels(table) if printed else heat.draw(table)) if several else "",
+        "heat": table if several else None,
         "shades": heat.legend([*shades.legend(), (None, class_heat.grey_of(run))]),
         "ranks": ranks.draw(ranks.ranks_of_run(run)),
         "ladder": heat.draw(ladder) if ladder else "",
@@ -141,18 +141,23 @@ def render_class_report(
     `ladder`: a run that has the staff's steps, where the class's own has not.
     `printed`: as the PDF has it, without the table of all people where they are many.
     """
+    return _page(_context(run, folder, similar, people, ladder), printed=printed)
+
+
+def _context(
+    run: Run, folder: Path, similar: Similar, people: tuple[list[Person], str], ladder: Run | None
+) -> dict[str, Any]:
+    """What the page and the PDF show alike."""
     for row, person in enumerate(people[0]):
         person["row"] = row
     lines = case_lines(run) if run.speed_measured else []
-    listed = [] if printed and len(people[0]) > MOST_PRINTED else people[0]
-    context: Mapping[str, Any] = {
+    return {
         "run": run,
         "summary": _summary(run),
         "verdicts": verdict_line(run),
         "points_svg": class_svg.histogram(score_bins(run), "Distribution of points", "points", run.max_points),
         "baseline": graded_baseline(run),
-        "pictures": _pictures(run, ladder, printed=printed),
-        "printed": printed,
+        "pictures": _pictures(run, ladder),
         "estimates": [svg.draw(chart) for chart in estimate_charts(run)],
         "speed": _speed_figures(run) if run.speed_measured else [],
         "rates_svg": class_svg.pass_rates(lines, "Thresholds") if lines else "",
@@ -160,15 +165,12 @@ def render_class_report(
         "doubts": doubts(run),
         "needs": needs_of(people[0], doubts(run), similar.shown),
         "people": people[0],
-        "listed": listed,
         "has_journeys": any(person.get("journey") for person in people[0]),
-        "most": None if listed or not people[0] else MOST_NEEDS_PRINTED,
         "link_of": link_of,
         "made_from": people[1],
         "script": Markup((_TEMPLATES / "sort.js").read_text(encoding="utf-8")),  # noqa: S704 - our own file
         "similar": similar,
         "most_pointers": MOST_POINTERS,
-        "page_of_pair": None if printed else page_of_pair,
         "titles": {s.id: s.title for s in run.submissions},
         "spent": spending(run, folder),
         "duration": duration,
@@ -176,7 +178,22 @@ def render_class_report(
         "style": Markup((_TEMPLATES / "style.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
         "safe": Markup,
     }
-    page = scrolling_tables(environment(html=True).get_template("class_report.html.j2").render(**context))
+
+
+def _page(context: Mapping[str, Any], *, printed: bool) -> str:
+    people, pictures = context["people"], context["pictures"]
+    listed = [] if printed and len(people) > MOST_PRINTED else people
+    if table := pictures.get("heat"):
+        pictures = {**pictures, "heat": heat.panels(table) if printed else heat.draw(table)}
+    shown = {
+        **context,
+        "pictures": pictures,
+        "printed": printed,
+        "listed": listed,
+        "most": None if listed or not people else MOST_NEEDS_PRINTED,
+        "page_of_pair": None if printed else page_of_pair,
+    }
+    page = scrolling_tables(environment(html=True).get_template("class_report.html.j2").render(**shown))
     return page if listed else re.sub(r'"#student-\d+"', '"#everybody"', page)
 
 
@@ -251,7 +268,7 @@ def write_class_report(
 
     `kept`: a run of the staff's steps. Returns the page's path.
     """
-    page = render_class_report(run, folder, similar, listed, ladder=kept)
+    context = _context(run, folder, similar, listed, kept)
     attention = text_of(needs_of(listed[0], doubts(run), similar.shown))
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
@@ -259,16 +276,16 @@ def write_class_report(
         with tempfile.TemporaryDirectory(prefix=".class-report-", dir=output.parent) as scratch:
             staged = Path(scratch) / "report"
             staged.mkdir()
-            (staged / "attention.txt").write_text(attention, encoding="utf-8", errors="replace", newline="\n")
-            save_pairs(run, similar, staged)
-            (staged / "index.html").write_text(page, encoding="utf-8", errors="replace", newline="\n")
-            # The plots beside the PDF: both take seconds and neither needs the other.
+            # The plots beside the pages: both take seconds and neither needs the other.
             plots = multiprocessing.Process(target=_save_plots, args=(run, staged / "plots", kept))
             plots.start()
             try:
+                (staged / "attention.txt").write_text(attention, encoding="utf-8", errors="replace", newline="\n")
+                save_pairs(run, similar, staged)
+                page = _page(context, printed=False)
+                (staged / "index.html").write_text(page, encoding="utf-8", errors="replace", newline="\n")
                 if pdf:
-                    on_paper = render_class_report(run, folder, similar, listed, printed=True, ladder=kept)
-                    save_pdf(on_paper, staged / "class-report.pdf")
+                    save_pdf(_page(context, printed=True), staged / "class-report.pdf")
             finally:
                 plots.join()
             if plots.exitcode != 0:

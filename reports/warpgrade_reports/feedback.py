@@ -1,24 +1,24 @@
 """`python -m warpgrade_reports.feedback VIEWS.jsonl --output DIR`: a folder a student, as HTML and Markdown.
 
-Reads feedback views (warpgrade.feedback.v1, a line each, made by `warpgrade export`) and nothing else: a view holds
-what policy lets the student see, so a page cannot show more. Exit 0: done; 1: the input cannot be rendered; 2: the
-pages of somebody could not be made, the others' are.
+Reads feedback views (warpgrade.feedback.v1, made by `warpgrade export`) and nothing else: a view holds what policy lets
+the student see, so a page cannot show more. A view is a line, or begins at a line's first letter and ends with the
+next `}` that stands there. Exit 0: done; 1: the input cannot be rendered; 2: the pages of somebody could not be made,
+the others' are.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
+import mmap
 import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterator
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jinja2
 from markupsafe import Markup
@@ -27,15 +27,17 @@ from warpgrade_reports import attempts, heat, ranks, svg
 from warpgrade_reports import format as fmt
 from warpgrade_reports.inject import inject
 from warpgrade_reports.publishing import publish, refuse_strangers, sweep
-from warpgrade_reports.source import ReportInputError, parse_node, read_raw
-from warpgrade_reports.text import json_lines, lines_of, plain_line
+from warpgrade_reports.source import ReportInputError, parse_node
+from warpgrade_reports.text import is_plain_json, lines_of, plain_line
 from warpgrade_reports.verdicts import THRESHOLD_LABELS, style_of
 from warpgrade_reports.view_charts import View, speed_charts
+from warpgrade_reports.workers import in_processes, processes_for
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _SCHEMA = "warpgrade.feedback.v1"
 _STEP = "make the views with `warpgrade export`"
-_WORKERS = 2  # more would not help a class of a few hundred
+_ALONE = 8  # pages that one process makes sooner than several start
+_LISTED = ("file", "lab", "run", "person", "points", "verdict")  # what the staff's index has of a view
 
 NOT_MADE = """<!DOCTYPE html>
 <html lang="en">
@@ -45,15 +47,52 @@ NOT_MADE = """<!DOCTYPE html>
 """
 
 
-def read_views(file: Path) -> list[View]:
-    """The views, a line each; raises ReportInputError naming the line that is none."""
-    views = []
-    for number, line in json_lines(read_raw(file, _STEP)):
-        view = parse_node(line, f"{file}, line {number}", _STEP).value
-        if view.get("schema") != _SCHEMA or "file" not in view:
-            raise ReportInputError(f"{file}, line {number}", f"expected a view of schema {_SCHEMA}", _STEP)
-        views.append(view)
-    return views
+class _Place(NamedTuple):
+    """Where a view's text stands: its first line, from 1, and its bytes."""
+
+    line: int
+    begin: int
+    end: int
+
+
+def _places_of(views: Path) -> list[_Place]:
+    """Each view's place. Lines are not read one by one: those of a class are millions."""
+    try:
+        with views.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+            return list(_places_in(text))
+    except ValueError:  # an empty file cannot be mapped
+        return []
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise ReportInputError(str(views), f"expected a readable file, got: {reason}", _STEP) from error
+
+
+def _places_in(text: mmap.mmap) -> Iterator[_Place]:
+    line, begin = 1, 0
+    while begin < len(text):
+        many = text[begin : begin + 2] == b"{\n"
+        end = text.find(b"\n", text.find(b"\n}", begin) + 1 or len(text)) if many else text.find(b"\n", begin)
+        end = len(text) if end < 0 else end
+        if text[begin:end].strip():
+            yield _Place(line, begin, end)
+        line += text[begin : end + 1].count(b"\n")
+        begin = end + 1
+
+
+def _view_of(text: str, place: str) -> View:
+    view = parse_node(text, place, _STEP).value
+    if view.get("schema") != _SCHEMA or "file" not in view:
+        raise ReportInputError(place, f"expected a view of schema {_SCHEMA}", _STEP)
+    return view
+
+
+def _own_text(view: View, text: str) -> str:
+    """The view as its student gets it: as it was written, but for the folder's name. To write it anew takes longer."""
+    name = f'\n "file": {json.dumps(view["file"])},'
+    if text.count(name) == 1 and is_plain_json(text):
+        return text.replace(name, "") + "\n"
+    own = {key: value for key, value in view.items() if key != "file"}
+    return json.dumps(own, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
 
 
 @cache
@@ -183,28 +222,25 @@ def render_markdown(view: View) -> str:
     return environment(html=False).get_template("feedback.md.j2").render(**_context(view))
 
 
-def write_student(task: tuple[View, Path]) -> None:
+def write_student(view: View, text: str, folder: Path) -> None:
     """Writes one student's folder: index.html, feedback.md, feedback.json."""
-    view, folder = task
-    view = {key: value for key, value in view.items() if key != "file"}
     inject("report", view.get("submission", {}).get("id", ""))
     folder.mkdir()
     texts = {
         "index.html": render_html(view),
         "feedback.md": render_markdown(view),
-        "feedback.json": json.dumps(view, ensure_ascii=False, indent=1, sort_keys=True) + "\n",
+        "feedback.json": _own_text(view, text),
     }
-    for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8", errors="replace", newline="\n")
+    for name, content in texts.items():
+        (folder / name).write_text(content, encoding="utf-8", errors="replace", newline="\n")
 
 
-def _try_student(task: tuple[View, Path]) -> str:
+def _try_student(view: View, text: str, folder: Path) -> str:
     """Writes the student's folder; else a page that says so, and what went wrong. A full disk is everybody's matter."""
-    view, folder = task
     try:
         if view.get("trouble"):
             raise ReportInputError("the view", view["trouble"], _STEP)
-        write_student(task)
+        write_student(view, text, folder)
     except OSError:
         raise
     except Exception as error:  # whatever it is: the others' pages do not depend on it
@@ -215,10 +251,11 @@ def _try_student(task: tuple[View, Path]) -> str:
     return ""
 
 
-def write_feedback(views: Sequence[View], output: Path, *, keep: bool = False) -> list[str]:
+def write_feedback(views: Path, output: Path, *, keep: bool = False) -> list[str]:
     """Writes a folder a student and an index for the staff; `keep` replaces these students' folders alone.
 
-    Returns whose pages could not be made, each with the reason.
+    Returns whose pages could not be made, each with the reason. Raises ReportInputError naming the line of `views`
+    that is no view.
     """
     if not keep:
         refuse_strangers(output)
@@ -228,13 +265,13 @@ def write_feedback(views: Sequence[View], output: Path, *, keep: bool = False) -
         with tempfile.TemporaryDirectory(prefix=".feedback-", dir=output if keep else output.parent) as scratch:
             staged = Path(scratch) / "feedback"
             staged.mkdir()
-            troubles = _write_all(views, staged)
+            listed, troubles = _write_all(views, staged)
             if keep:
-                for view in views:
+                for view in listed:
                     publish(staged / view["file"], output / view["file"], Path(scratch) / "before")
                 return troubles
             page = environment(html=True).get_template("feedback_index.html.j2")
-            index = page.render(views=views, style=Markup(_style()), script=asset("sort.js"))  # noqa: S704 - our own file
+            index = page.render(views=listed, style=Markup(_style()), script=asset("sort.js"))  # noqa: S704 - our own file
             index = scrolling_tables(index)
             (staged / "index.html").write_text(index, encoding="utf-8", errors="replace", newline="\n")
             publish(staged, output, Path(scratch) / "before")
@@ -244,15 +281,28 @@ def write_feedback(views: Sequence[View], output: Path, *, keep: bool = False) -
     return troubles
 
 
-def _write_all(views: Sequence[View], staged: Path) -> list[str]:
-    tasks = [(view, staged / view["file"]) for view in views]
-    workers = min(_WORKERS, os.cpu_count() or 1)
-    if workers == 1 or len(tasks) < 8:  # noqa: PLR2004 - starting a process costs more than that
-        told = [_try_student(task) for task in tasks]
-    else:
-        with ProcessPoolExecutor(workers) as pool:  # which notices a process that died
-            told = list(pool.map(_try_student, tasks, chunksize=8))
-    return [trouble for trouble in told if trouble]
+def _write_all(views: Path, staged: Path) -> tuple[list[View], list[str]]:
+    """All students' folders: what the index has of each view, and what went wrong.
+
+    Each process reads the views that it makes pages of: none is sent or kept.
+    """
+    places = _places_of(views)
+    processes = processes_for(len(places)) if len(places) >= _ALONE else 1
+
+    def work(number: int) -> list[tuple[int, View, str]]:
+        done = []
+        with views.open("rb") as file:
+            for place in places[number::processes]:
+                file.seek(place.begin)
+                text = file.read(place.end - place.begin).decode("utf-8", errors="replace")
+                view = _view_of(text, f"{views}, line {place.line}")
+                told = {key: view[key] for key in _LISTED if key in view}
+                done.append((place.begin, told, _try_student(view, text, staged / view["file"])))
+        return done
+
+    every = [each for part in in_processes(work, processes, apart=True) for each in part]
+    every.sort(key=lambda each: each[0])
+    return [view for _, view, _ in every], [trouble for _, _, trouble in every if trouble]
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -263,7 +313,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--keep", action="store_true", help="replace the folders of these students alone")
     options = parser.parse_args(arguments)
     try:
-        troubles = write_feedback(read_views(options.views), options.output, keep=options.keep)
+        troubles = write_feedback(options.views, options.output, keep=options.keep)
     except ReportInputError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

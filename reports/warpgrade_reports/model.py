@@ -329,6 +329,15 @@ class Run:
         return tuple(s for s in self.submissions if s.is_student and s.counts)
 
     @cached_property
+    def attempts(self) -> Mapping[str, Sequence[Submission]]:
+        """All submissions of each student or team."""
+        found: dict[str, list[Submission]] = {}
+        for submission in self.submissions:
+            if submission.is_student:
+                found.setdefault(submission.student, []).append(submission)
+        return found
+
+    @cached_property
     def staff(self) -> tuple[Submission, ...]:
         """References and baselines."""
         return tuple(s for s in self.submissions if not s.is_student)

@@ -9,6 +9,7 @@
 
 #include "base/files.h"
 #include "course/batch/node_tests.h"
+#include "course/record/superseded.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -26,6 +27,20 @@ json last_session(const RunFolder& folder, const std::string& submission) {
   for (auto session = sessions->rbegin(); session != sessions->rend(); ++session)
     if (session->is_object() && session->contains("job") && session->value("cases", 1) > 0) return *session;
   return {};
+}
+
+// Whose records of a node that is left out were moved aside (Rounds::judge_again_elsewhere).
+std::vector<std::string> judged_again(const RunFolder& folder, const std::string& node) {
+  std::set<std::string> submissions;
+  for (int number = latest_superseded(folder); number > 0; --number) {
+    const fs::path place = superseded_folder(folder, number);
+    if (!fs::exists(place / "request.json")) continue;
+    const json request = json::parse(read_text(place / "request.json"), nullptr, false);
+    if (!request.is_object() || request.value("node", "") != node) continue;
+    for (const auto& entry : fs::directory_iterator(place))
+      if (entry.is_directory()) submissions.insert(entry.path().filename().string());
+  }
+  return {submissions.begin(), submissions.end()};
 }
 
 struct Share {
@@ -92,6 +107,8 @@ std::string node_tests_text(const RunFolder& folder, const json& nodes) {
                         left.empty() ? "none" : std::to_string(left.size()));
   for (const LeftOutNode& out : left) {
     text += fmt::format("left out: {}: {}\n", out.node, out.why);
+    if (const std::vector<std::string> again = judged_again(folder, out.node); !again.empty())
+      text += fmt::format("  what it had judged was judged again elsewhere: {}\n", fmt::join(again, ", "));
     for (const json& node : nodes)
       if (node.at("node") == out.node)
         text += fmt::format("  it judged {}; `warpgrade regrade {} --only {}` judges them elsewhere\n",

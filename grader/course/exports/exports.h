@@ -7,11 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "course/exports/views.h"
 #include "course/score/policy.h"
 
 namespace warpgrade {
-
-using Views = std::vector<nlohmann::json>;
 
 // Gradescope's results.json: score, tests, leaderboard, extra_data.
 nlohmann::json gradescope_results(const nlohmann::json& view);

@@ -134,7 +134,7 @@ Sheet sheet_of(const fs::path& file, const std::string& text, const std::optiona
 // Views by the names that the sheet may have for a person; one that two have means nobody.
 class People {
  public:
-  People(const std::vector<json>& views, bool moodle) {
+  People(const Views& views, bool moodle) {
     for (const json& view : views) {
       const json& person = view.at("person");
       if (moodle) {
@@ -172,7 +172,7 @@ const json* person_of(const Sheet& sheet, const PlacedRow& row, const People& pe
   return found != nullptr ? found : people.find("id", cell("ID number"));
 }
 
-std::string note_of(const Sheet& sheet, const std::vector<json>& views, const std::set<const json*>& filled,
+std::string note_of(const Sheet& sheet, const Views& views, const std::set<const json*>& filled,
                     const std::vector<std::string>& zeros) {
   std::vector<std::string> missing;
   for (const json& view : views)
@@ -188,7 +188,7 @@ std::string note_of(const Sheet& sheet, const std::vector<json>& views, const st
 
 }  // namespace
 
-FilledWorksheet fill_worksheet(const fs::path& file, const std::vector<json>& views,
+FilledWorksheet fill_worksheet(const fs::path& file, const Views& views,
                                const std::optional<std::string>& column) {
   const std::string text = read_text(file);
   const Sheet sheet = sheet_of(file, text, column);

@@ -9,10 +9,10 @@
 #pragma once
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
-#include <vector>
+
+#include "course/exports/views.h"
 
 namespace warpgrade {
 
@@ -22,7 +22,7 @@ struct FilledWorksheet {
 
 // `column`: the title of the column of grades, where the sheet is not in English. Throws UsageError for a
 // file that is neither sheet.
-FilledWorksheet fill_worksheet(const std::filesystem::path& file, const std::vector<nlohmann::json>& views,
+FilledWorksheet fill_worksheet(const std::filesystem::path& file, const Views& views,
                                const std::optional<std::string>& column);
 
 }  // namespace warpgrade

@@ -195,6 +195,14 @@ std::string Cluster::submit(const std::string& name, const std::vector<std::stri
   return answer.substr(0, answer.find_first_of(";\n"));
 }
 
+bool names_node(const std::string& list, const std::string& node) {
+  if (list.empty()) return false;
+  ProcessOptions options;
+  options.command = {"scontrol", "show", "hostnames", list};
+  const std::vector<std::string> names = split(run_process(options).standard_output, '\n');
+  return std::find(names.begin(), names.end(), node) != names.end();
+}
+
 TestedJob Cluster::test(const std::vector<std::string>& options,
                         const std::vector<std::string>& script_and_arguments) {
   std::vector<std::string> command{"sbatch", "--test-only"};

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <set>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "base/process.h"
 #include "course/batch/node_tests.h"
+#include "course/record/superseded.h"
 #include "course/slurm/rounds.h"
 
 namespace warpgrade {
@@ -109,6 +111,49 @@ void Rounds::log_left_out_nodes(int round) {
   for (const LeftOutNode& left : nodes_left_out(read_node_tests(folder_)))
     if (!told.contains(left.node))
       events_.infrastructure("node_left_out", left.why, {{"node", left.node}, {"round", round}});
+}
+
+// What such a node judged before its tests were compared: a class is judged by nodes that measure alike.
+// Where Slurm has no other node, or --same-node names this one, its records stay.
+void Rounds::judge_again_elsewhere(int round) {
+  const std::set<std::string> left = left_out_by_tests(folder_);
+  if (left.empty()) return;
+  json planned = plan_file(round);
+  choose_nodes(planned);
+  const std::set<std::string> avoided = names_in(planned, "exclude");
+  std::map<std::string, std::map<std::string, int>> counts;  // by node, submission
+  std::map<std::string, int> places;                         // under superseded/, by node
+  for (const json& record : folder_.read_records({"submission/id", "case/id", "node"})) {
+    const std::string node = record.value("node", "");
+    if (!left.contains(node) || !avoided.contains(node)) continue;
+    const std::string id = record.at("submission").at("id");
+    if (!places.contains(node)) places[node] = begin_superseded(folder_, {{"node", node}, {"round", round}});
+    supersede(folder_, places[node], id, record.at("case").at("id"));
+    ++counts[node][id];
+  }
+  for (const auto& [node, submissions] : counts)
+    for (const auto& [id, count] : submissions)
+      events_.for_staff(
+          "judged_again",
+          fmt::format("{} records of {}, which its tests leave out, are made again elsewhere; the "
+                      "old ones are kept in superseded/{}",
+                      count, node, places[node]),
+          {{"submission", id}, {"node", node}, {"round", round}});
+}
+
+// The node that --same-node named, for as long as the site does not exclude it. What the site says of nodes
+// otherwise (`nodelist`) is meant for whatever is judged anywhere.
+std::string Rounds::pinned_node(int round, int chain_begin) {
+  if (round == chain_begin) return same_node_;
+  const std::string node = plan_file(round - 1).value("same_node", "");
+  if (node.empty() || !names_node(site_.judge.exclude, node)) return node;
+  events_.for_staff(
+      "pin_dropped",
+      fmt::format("{}: judge: exclude: {} names {}, where --same-node judged; this round judges "
+                  "on any other node",
+                  site_.file, site_.judge.exclude, node),
+      {{"node", node}, {"round", round}});
+  return {};
 }
 
 }  // namespace warpgrade

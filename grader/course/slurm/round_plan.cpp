@@ -132,8 +132,7 @@ json Rounds::make_plan(int round, int chain_begin) {
   json planned{{"schema", "warpgrade.round.v1"}, {"round", round},
                {"chain_begin", chain_begin},     {"plan", made.to_json()},
                {"names", name_beginning()},      {"memory_times", 1}};
-  const std::string node = round > chain_begin ? plan_file(round - 1).value("same_node", "") : same_node_;
-  if (!node.empty()) planned["same_node"] = node;
+  if (const std::string node = pinned_node(round, chain_begin); !node.empty()) planned["same_node"] = node;
   if (round > chain_begin) planned["more_rounds"] = more_rounds(round - 1);
   choose_nodes(planned);
   planned["memory_times"] = memory_times(round, planned);

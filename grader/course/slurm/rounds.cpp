@@ -107,9 +107,11 @@ std::string Rounds::aggregate(int round, bool expected) {
   log_lost_tasks(round);
   log_unended_tasks(round);
   log_left_out_nodes(round);
-  const std::vector<std::string> left = missing();
   const int begun = plan_file(round).at("chain_begin");
-  if (left.empty() || round - begun + 1 >= site_.rounds + more_rounds(round)) return finish(round, left);
+  const bool is_last = round - begun + 1 >= site_.rounds + more_rounds(round);
+  if (!is_last) judge_again_elsewhere(round);
+  const std::vector<std::string> left = missing();
+  if (left.empty() || is_last) return finish(round, left);
   plan(round + 1, begun);
   const std::string message = submit(round + 1);
   for (const std::string& id : left)

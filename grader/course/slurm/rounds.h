@@ -94,6 +94,8 @@ class Rounds {
   bool can_do_without(const nlohmann::json& planned);
   int more_rounds(int round) const;
   void log_left_out_nodes(int round);
+  void judge_again_elsewhere(int round);
+  std::string pinned_node(int round, int chain_begin);
   std::map<std::string, TaskPlace> places(int round) const;
   nlohmann::json facts_of_lost(const std::string& task, const TaskState& state, int round) const;
   double seconds_a_submission() const;
