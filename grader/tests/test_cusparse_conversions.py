@@ -108,7 +108,9 @@ def test_formats_change_as_scipys_do(device: Device) -> None:
         device.must("cusparseSetMatIndexBase", description, base)
         order = device.allocate(120)
         device.must("cusparseCreateIdentityPermutation", device.handle, a.nnz, order)
-        device.must("cusparseXcsrsort", device.handle, 11, 6, a.nnz, description, at[0], at[1], order, device.allocate(256))
+        device.must(
+            "cusparseXcsrsort", device.handle, 11, 6, a.nnz, description, at[0], at[1], order, device.allocate(256)
+        )
         sorted_values = a.values[device.receive(order, columns)]
         want_rows = sparse.csr_array(a.dense())
         assert (device.receive(at[1], columns) == want_rows.indices + base).all()

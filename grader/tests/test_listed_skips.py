@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, Words
 
 SKIPS = 'import pytest\n\n\ndef test_one() -> None:\n    pytest.skip("{reason}")\n'
 # As `ctest --output-junit` of CMake 3.25 writes a test of GoogleTest that was skipped.
@@ -35,7 +35,7 @@ RECORD = """<?xml version="1.0" encoding="UTF-8"?>
 def test_a_skip_of_pytest_must_be_listed(tmp_path: Path, reason: str, ci: bool, code: int) -> None:
     (tmp_path / "test_skips.py").write_text(SKIPS.format(reason=reason), encoding="utf-8")
     environment = {key: value for key, value in os.environ.items() if key != "CI"} | ({"CI": "true"} if ci else {})
-    words = [sys.executable, "-m", "pytest", "-q", "-c", ROOT / "pyproject.toml", "--rootdir", tmp_path, tmp_path]
+    words: Words = [sys.executable, "-m", "pytest", "-q", "-c", ROOT / "pyproject.toml", "--rootdir", tmp_path, tmp_path]
     done = subprocess.run(
         [*words, "-p", "no:cacheprovider"], capture_output=True, text=True, check=False, env=environment
     )
@@ -47,7 +47,7 @@ def test_a_skip_of_pytest_must_be_listed(tmp_path: Path, reason: str, ci: bool, 
 def test_a_skip_of_ctest_must_be_listed(tmp_path: Path, reason: str, code: int) -> None:
     record = tmp_path / "ctest.xml"
     record.write_text(RECORD.format(reason=reason), encoding="utf-8")
-    words = [sys.executable, ROOT / ".ci/listed_skips.py", record]
+    words: Words = [sys.executable, ROOT / ".ci/listed_skips.py", record]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == code, done.stderr
     assert ("Box.Holds: bubblewrap is missing" in done.stderr) == (code == 1)
