@@ -35,9 +35,9 @@ RECORD = """<?xml version="1.0" encoding="UTF-8"?>
 def test_a_skip_of_pytest_must_be_listed(tmp_path: Path, reason: str, ci: bool, code: int) -> None:
     (tmp_path / "test_skips.py").write_text(SKIPS.format(reason=reason), encoding="utf-8")
     environment = {key: value for key, value in os.environ.items() if key != "CI"} | ({"CI": "true"} if ci else {})
-    words: Words = [sys.executable, "-m", "pytest", "-q", "-c", ROOT / "pyproject.toml", "--rootdir", tmp_path, tmp_path]
+    words: Words = [sys.executable, "-m", "pytest", "-q", "-c", ROOT / "pyproject.toml", "--rootdir", tmp_path]
     done = subprocess.run(
-        [*words, "-p", "no:cacheprovider"], capture_output=True, text=True, check=False, env=environment
+        [*words, "-p", "no:cacheprovider", tmp_path], capture_output=True, text=True, check=False, env=environment
     )
     assert done.returncode == code, done.stdout + done.stderr
     assert (".ci/skips does not list" in done.stdout) == (code == 1)
