@@ -42,8 +42,9 @@ namespace {
 constexpr size_t kMostDependencies = 4 << 20;
 constexpr size_t kMostObjectBytes = size_t{512} << 20;  // of all sources together
 
-// Hopper and Blackwell have instructions (wgmma, setmaxnreg, tcgen05) that nvcc takes for one architecture alone:
-// NVIDIA's CUDA C++ programming guide, "Architecture-Specific Features". Code is compiled for the GPU at hand.
+// Hopper and Blackwell have instructions (wgmma, setmaxnreg, tcgen05) that nvcc takes for one architecture
+// alone: NVIDIA's CUDA C++ programming guide, "Architecture-Specific Features". Code is compiled for the
+// GPU at hand.
 std::string with_own_instructions(const std::string& architecture) {
   for (const char* one : {"90", "100", "103", "110", "120", "121"})
     if (architecture == one) return architecture + "a";

@@ -120,8 +120,8 @@ void capture(const PlanPointer& plan, const void* from, void* to, bool is_invers
 }
 
 void execute(const PlanPointer& plan, const void* from, void* to, int direction) {
-  // A null input is no mistake of the call's: on a GPU the transform's kernel meets an illegal address, and here
-  // the copy of the input is named.
+  // A null input is no mistake of the call's: on a GPU the transform's kernel meets an illegal address, and
+  // here the copy of the input is named.
   require(to != nullptr, CUFFT_EXEC_FAILED);
   require(direction == CUFFT_FORWARD || direction == CUFFT_INVERSE, CUFFT_INVALID_VALUE);
   int device = 0;

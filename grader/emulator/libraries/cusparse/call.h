@@ -30,8 +30,8 @@ inline void require_supported(bool holds, const char* why) {
   if (!holds) throw Failure{CUSPARSE_STATUS_NOT_SUPPORTED, why};
 }
 
-// Work that wants a buffer refuses a null pointer, as NVIDIA's library does; what it says on an H100 is in
-// tests/programs/cusparse_host.cu.
+// Work that wants a buffer refuses a null pointer, as NVIDIA's library does; what it says on an H100 is
+// in tests/programs/cusparse_host.cu.
 inline void require_buffer(const void* buffer, cusparseStatus_t status = CUSPARSE_STATUS_INVALID_VALUE) {
   if (buffer != nullptr) return;
   throw Failure{status,

@@ -238,7 +238,9 @@ void answers_mistakes() {
   CHECK_CUFFT(cufftSetAutoAllocation(other, 0));
   CHECK_CUFFT(cufftMakePlan1d(other, 1009, CUFFT_C2C, 1, &bytes));
   expect_status("made twice", cufftMakePlan1d(other, 8, CUFFT_C2C, 1, &bytes), CUFFT_INVALID_PLAN);
-  expect_status("no work area", cufftExecC2C(other, a.data, a.data, CUFFT_FORWARD), CUFFT_NO_WORKSPACE);
+  // A plan that wants none runs without: so did this one on an H100.
+  expect_status("no work area", cufftExecC2C(other, a.data, a.data, CUFFT_FORWARD),
+                bytes > 0 ? CUFFT_NO_WORKSPACE : CUFFT_SUCCESS);
   CHECK_CUFFT(cufftDestroy(other));
   expect_status("destroyed twice", cufftDestroy(other), CUFFT_INVALID_PLAN);
   CHECK_CUFFT(cufftPlan1d(&plan, 8, CUFFT_C2C, 1));
