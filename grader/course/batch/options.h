@@ -44,7 +44,7 @@ struct GradeOptions {
   double speed_budget_s = 10;
   int least_runs = 0;                       // checked ones of a declared lab's case; not kept in batch.json
   int process_pairs = kProcessPairs;        // of the submission and a baseline, for the timed pairs of a case
-  int least_pairs = 10;                     // before the budget may end a case's timing
+  int least_pairs = 30;                     // before the budget may end a case's timing
   std::optional<double> baseline_budget_s;  // event time that a baseline may take in a case; none: all pairs
   std::string checks =
       "memcheck,initcheck,racecheck,synccheck,leakcheck,counters";  // of the emulator (its README.md)

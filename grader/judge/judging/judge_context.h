@@ -31,7 +31,7 @@ struct JudgeContext {
   int least_runs = 0;                 // checked ones of a declared lab's case, where its file says fewer
   int process_pairs = kProcessPairs;  // of the submission and each baseline, that a case's pairs are
                                       // spread over
-  int least_pairs = 10;               // however slow it is; at least one in each process pair
+  int least_pairs = 30;               // however slow it is; at least one in each process pair
   std::optional<double>
       baseline_budget_s;  // event time of a baseline in a case; then it is left out of pairs
   bool measure_speed = true;
