@@ -73,6 +73,9 @@ def skipped_by_ctest(file: Path) -> list[str]:
 
 def main() -> int:
     """Reads a record of ctest's."""
+    if len(sys.argv) != 2 or not Path(sys.argv[1]).is_file():  # noqa: PLR2004
+        print("usage: listed_skips.py CTEST.xml, which `ctest --output-junit` wrote", file=sys.stderr)
+        return 2
     if found := unlisted(skipped_by_ctest(Path(sys.argv[1]))):
         print(f"ctest: {told(found)}", file=sys.stderr)
         return 1

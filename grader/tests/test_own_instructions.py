@@ -36,3 +36,14 @@ def test_a_program_for_hopper_alone_is_compiled_and_accepted(tmp_path: Path) -> 
     words: list[str | Path] = ["check", tmp_path, "--lab", "vector_add", "--cases", "public", "--backend", "emulator"]
     done = warpgrade(*words, env={**os.environ, "WARPGRADE_EMULATOR_ARCH": "90"})
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("asked", ["9o", "37", "", "9000"])
+def test_an_architecture_that_is_none_is_told_as_such(tmp_path: Path, asked: str) -> None:
+    """Not as a mistake of our own sources, which nvcc would refuse for it."""
+    (tmp_path / "vector_add.cu").write_text(SOURCE, encoding="utf-8")
+    words: list[str | Path] = ["check", tmp_path, "--lab", "vector_add", "--backend", "emulator"]
+    done = warpgrade(*words, env={**os.environ, "WARPGRADE_EMULATOR_ARCH": asked})
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "WARPGRADE_EMULATOR_ARCH: expected a compute capability of 7.5 or more without its dot" in done.stderr
+    assert f"got '{asked}'" in done.stderr

@@ -28,8 +28,6 @@ using nlohmann::json;
 
 namespace {
 
-constexpr const char* kEmulatorArchitecture = "80";
-
 std::string hidden_seed() {
   unsigned char bytes[32];
   if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes) throw JudgeFault("the system gave no random seed");
@@ -428,21 +426,6 @@ Policy policy_of(const RunFolder& folder, const json& run) {
   known.is_kept = true;
   if (fs::exists(rescored)) return load_policy(rescored, known);
   return parse_policy(run.at("policy"), folder.run_file().string() + " (policy)", known);
-}
-
-Backend choose_backend(const std::string& name) {
-  if (name != "auto" && name != "cuda" && name != "emulator") {
-    throw UsageError("there is no backend '{}'; choose auto, cuda or emulator", name);
-  }
-  if (name != "emulator") {
-    const json device = probe_gpu();
-    if (!device.empty()) return {"cuda", device, std::to_string(device.at("compute_capability").get<int>())};
-    if (name == "cuda")
-      throw UsageError("this machine has no NVIDIA GPU with a working driver; give --backend emulator");
-  }
-  const char* architecture = std::getenv("WARPGRADE_EMULATOR_ARCH");
-  return {
-      "emulator", {{"name", "libwarpemu"}}, architecture != nullptr ? architecture : kEmulatorArchitecture};
 }
 
 std::vector<CaseSpec> select_cases(const Lab& lab, const Policy& policy,
