@@ -118,6 +118,7 @@ JudgeJob Judging::outline(const Share& share) const {
   job.context.measure_speed = run_.options().measure_speed;
   job.context.another_follows = share.another_follows;
   job.context.speed_budget_s = run_.options().speed_budget_s;
+  job.context.keep_answers = run_.repeats_inputs();
   job.context.least_runs = run_.options().least_runs;
   job.context.process_pairs = run_.options().process_pairs;
   job.context.least_pairs = run_.options().least_pairs;

@@ -138,11 +138,13 @@ std::string place_in_words(std::string_view symbol, std::string_view words,
       const std::size_t at = line.substr(0, end).rfind(name);
       if (at == std::string_view::npos || (at > 0 && line[at - 1] != ' ')) continue;
       const std::string_view number = line.substr(at + name.size(), end - at - name.size());
-      std::size_t told = 0;
-      const auto [stop, error] = std::from_chars(number.data(), number.data() + number.size(), told);
-      if (error != std::errc() || stop != number.data() + number.size() || told == 0) continue;
-      const std::size_t exact = nearest_line(file, symbol, told);
-      return place_at(file, (exact != told ? exact : nearest_line(file, without_version(symbol), told)) - 1);
+      std::size_t line_number = 0;
+      const auto [stop, error] = std::from_chars(number.data(), number.data() + number.size(), line_number);
+      if (error != std::errc() || stop != number.data() + number.size() || line_number == 0) continue;
+      const std::size_t exact = nearest_line(file, symbol, line_number);
+      return place_at(
+          file,
+          (exact != line_number ? exact : nearest_line(file, without_version(symbol), line_number)) - 1);
     }
   }
   return "";

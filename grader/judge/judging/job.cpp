@@ -103,6 +103,7 @@ json JudgeJob::to_json() const {
           {"measure_speed", context.measure_speed},
           {"another_follows", context.another_follows},
           {"first_refusal_ends", context.first_refusal_ends},
+          {"keep_answers", context.keep_answers},
           {"note_outputs", context.note_outputs},
           {"keep_calls", context.keep_calls},
           {"gpu_lease", context.gpu_lease},
@@ -133,6 +134,7 @@ JudgeJob JudgeJob::from_json(const json& j) {
   job.context.measure_speed = j.at("measure_speed");
   job.context.another_follows = j.at("another_follows");
   job.context.first_refusal_ends = j.at("first_refusal_ends");
+  job.context.keep_answers = j.at("keep_answers");
   job.context.note_outputs = j.at("note_outputs");
   job.context.keep_calls = j.at("keep_calls");
   job.context.gpu_lease = j.at("gpu_lease");

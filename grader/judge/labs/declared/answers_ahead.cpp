@@ -57,7 +57,7 @@ void make_answers_ahead(const LabDeclaration& lab, const CaseDeclaration& declar
                         const JudgeContext& context, const CaseInput& input) {
   if (!lab.check_script.empty()) return;  // it finds out by itself what is right
   const RunSeeds seeds(context.run_seed, declared.id, static_cast<int>(lab.hard.size()));
-  const KeptAnswers answers = keeper.answers(lab, declared, context);
+  const KeptAnswers answers = keeper.answers(lab, input.spec, context);
   const auto runs = keeper.runs(lab, declared, context, input.file, false);
   const bool timed = CaseJudge::is_timed(context, input.spec);
   for (PlannedAnswers& planned : planned_answers(lab, context, seeds, timed)) {

@@ -43,7 +43,7 @@ class DeclaredJudge : public ArraysJudge {
         case_(declared),
         work_(keeper.cell_work(judge_context)),
         seeds_(judge_context.run_seed, declared.id, static_cast<int>(lab.hard.size())),
-        answers_(keeper.answers(lab, declared, judge_context)),
+        answers_(keeper.answers(lab, input.spec, judge_context)),
         runs_(keeper.runs(lab, declared, judge_context, input.file, true)) {}
 
  private:
