@@ -241,6 +241,7 @@ class Verification {
     options.submissions = scratch.path() / "class";
     options.run = scratch.path() / "run";
     options.backend = backend;
+    if (backend != "cuda") options.baselines.clear();  // nothing is timed there
     options.allow_unsandboxed = options_.allow_unsandboxed;
     options.quiet = true;
     options.watcher = &progress_;

@@ -66,9 +66,11 @@ def test_an_oracle_that_takes_the_baseline_s_output_is_believed(project: Project
     _, the_class = make_lab(project, right=KERNEL, wrong=WRONG)
     graded(project, the_class, "--baselines", "naive", "--no-speed")
     verdicts = {
-        (record["submission"]["id"], record["outcome"]["verdict"]) for record in records_of(project.root.parent / "run")
+        record["submission"]["id"]: record["outcome"]["verdict"]
+        for record in records_of(project.root.parent / "run")
+        if record["case"]["id"] == "odd"
     }
-    assert verdicts == {("right", "accepted"), ("wrong", "wrong_answer")}
+    assert verdicts == {"right": "accepted", "wrong": "wrong_answer"}
 
 
 def test_a_device_truth_is_declared_by_a_folder_and_verified_as_a_solution(project: Project) -> None:
