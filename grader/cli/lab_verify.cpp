@@ -14,6 +14,7 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/toolchain.h"
+#include "cli/expected_verdicts.h"
 #include "cli/harmless_mutants.h"
 #include "cli/lab_commands.h"
 #include "cli/mutant_trials.h"
@@ -183,42 +184,6 @@ class Verification {
 
   // ---- submissions ----
 
-  // A submission of the staff's own, and what must come of it.
-  struct Expected {
-    std::string id;
-    fs::path from;
-    std::string verdict;
-  };
-  std::vector<Expected> all_expected() const {
-    std::vector<Expected> all;
-    all.push_back({"stub", project_root() / "student" / lab_.name, verdicts::kNotImplemented});
-    for (const char* solution : {"naive", "optimized"})
-      if (fs::is_directory(reference_ / solution))
-        all.push_back({solution, reference_ / solution, verdicts::kAccepted});
-    if (!lab_.device_truth.empty() && fs::is_directory(reference_ / lab_.device_truth))
-      all.push_back({"device-truth", reference_ / lab_.device_truth, verdicts::kAccepted});
-    for (const fs::path& step : folders_in(reference_ / "steps"))
-      all.push_back({"step-" + step.filename().string(), step, verdicts::kAccepted});
-    for (const fs::path& wrong : folders_in(reference_ / "wrong")) {
-      const std::string name = wrong.filename().string();
-      std::string verdict = verdicts::kWrongAnswer;
-      for (const char* other : {verdicts::kRuntimeError, verdicts::kTimeLimit, verdicts::kMemoryLimit,
-                                verdicts::kCompileError, verdicts::kCheating, verdicts::kTimingRejected})
-        if (name.starts_with(other)) verdict = other;
-      all.push_back({"wrong-" + name, wrong, verdict});
-    }
-    return all;
-  }
-
-  static std::vector<fs::path> folders_in(const fs::path& folder) {
-    std::vector<fs::path> found;
-    if (!fs::is_directory(folder)) return found;
-    for (const auto& entry : fs::directory_iterator(folder))
-      if (entry.is_directory()) found.push_back(entry.path());
-    std::sort(found.begin(), found.end());
-    return found;
-  }
-
   std::vector<std::string> correctness_cases() const {
     std::vector<std::string> cases;
     for (const auto& c : lab_.cases)
@@ -248,8 +213,17 @@ class Verification {
     make_directories(*options.submissions);
     for (const Expected& one : submissions)
       fs::copy(one.from, *options.submissions / one.id, fs::copy_options::recursive);
+    // What must fail has shown enough with one refused case, if the verdict is the one; of these two alone
+    // speed says something.
+    for (const Expected& one : submissions) {
+      if (one.verdict != verdicts::kAccepted && !found.contains(one.id)) options.until_refused.insert(one.id);
+      const bool by_time = one.verdict == verdicts::kTimingRejected || one.verdict == verdicts::kCheating;
+      if (!by_time && one.id != "naive" && one.id != "optimized") options.untimed.insert(one.id);
+    }
     const auto cases = select_cases(find_lab(lab_.name), policy(), options.cases, backend).size();
-    progress_.expect(static_cast<int>(submissions.size()), static_cast<int>(submissions.size() * cases));
+    const auto failing = options.until_refused.size();
+    progress_.expect(static_cast<int>(submissions.size()),
+                     static_cast<int>((submissions.size() - failing) * cases + failing));
     const GradeSummary summary = grade(options);
     for (const json& record : RunFolder(summary.run).read_records()) {
       Verdicts& of = found[record.at("submission").at("id")];
@@ -277,12 +251,17 @@ class Verification {
   // first, and on the others where they get through these. On a GPU, where cases are short and compilation is
   // what takes long, all are judged at once.
   void judge_all(const std::string& backend) {
-    const std::vector<Expected> all = all_expected();
+    const std::vector<Expected> all = expected_verdicts(lab_);
     Found found;
     json scores;
     if (backend == "cuda") {
       const VerifyProgress::Step step(progress_, "every case with its speed, " + backend);
       scores = judge(all, backend, with_clock({}), found);
+      std::vector<Expected> again;
+      std::copy_if(all.begin(), all.end(), std::back_inserter(again), [&](const Expected& one) {
+        return one.verdict != verdicts::kAccepted && !is_as_expected(one, found);
+      });
+      if (!again.empty()) judge(again, backend, with_clock({}), found);
     } else {
       judge_untimed(all, backend, found);
     }

@@ -94,7 +94,7 @@ if BACKEND == "cuda":
         [
             (WRONG_AT_ONCE, "", "baseline naive"),
             (WRONG_LATER, "", "baseline naive is wrong on"),
-            (WRONG_LATER, KERNEL, "baseline naive is wrong on"),
+            (WRONG_AT_ONCE, KERNEL, "baseline naive is wrong on"),
             (KERNEL, WRONG_LATER, "baseline device_truth is wrong on"),
             (KERNEL, WRONG_AT_ONCE, "baseline device_truth"),
         ],

@@ -120,23 +120,26 @@ class LocalGrading {
       progress_.update(
           fmt::format("[{}/{}] {}: {}; {}", done_ + 1, todo_.size(), judging_.label(i), case_id, forecast()));
     });
-    {
-      const SlowNote note("compiling the lab's baselines",
-                          [this](const std::string& text) { progress_.note(text); });
-      judging_.compile_baselines();
-    }
-    began_ = Clock::now();
     // The emulator's time limits are the CPU's: compiling beside it would be unfair.
     if (run_.on_gpu()) {
       std::jthread compiling([&] { guarded([&] { compile_all(); }); });
-      judge_all();
+      guarded([&] { compile_baselines(); });
+      began_ = Clock::now();
+      if (!failed_) judge_all();
     } else {
+      compile_baselines();
       compile_all();
       began_ = Clock::now();
       judge_all();
     }
     if (failure_) std::rethrow_exception(failure_);
     judge_disturbed();
+  }
+
+  void compile_baselines() {
+    const SlowNote note("compiling the lab's baselines",
+                        [this](const std::string& text) { progress_.note(text); });
+    judging_.compile_baselines();
   }
 
   // "41 of 96 cases, about 3 min left": what is left takes as long a case as what was judged so far.

@@ -148,6 +148,8 @@ JudgeJob Judging::job_for(size_t i, std::vector<CaseInput> cases, const Share& s
     job.context.baselines.push_back({"self", runner_spec("self", compiled_[i].executable, share), true});
   }
   job.context.seed = Sha256().part(run_.seed()).part(submission.id).hex();
+  if (run_.options().untimed.contains(submission.id)) job.context.measure_speed = false;
+  job.context.first_refusal_ends = run_.options().until_refused.contains(submission.id);
   if (run_.options().inputs_of_their_own) job.context.run_seed = job.context.seed;
   job.context.keep_calls = run_.options().keep_calls.string();
   return job;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <future>
 
 #include "base/elapsed.h"
 #include "base/error.h"
@@ -158,10 +159,13 @@ void Judging::compile_baselines() {
     baselines_.push_back(baseline_runner(run_.lab(), *truth));
     baselines_.back().for_truth = true;
   }
+  std::vector<std::future<JudgeContext::BaselineRunner>> compiled;
   for (const Baseline& baseline : chosen_baselines()) {
     progress_.update("compiling baseline " + baseline.name);
-    baselines_.push_back(baseline_runner(run_.lab(), baseline));
+    compiled.push_back(
+        std::async(std::launch::async, [&, baseline] { return baseline_runner(run_.lab(), baseline); }));
   }
+  for (auto& baseline : compiled) baselines_.push_back(baseline.get());
 }
 
 }  // namespace warpgrade

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,8 @@ struct GradeOptions {
   std::optional<double> baseline_budget_s;  // event time that a baseline may take in a case; none: all pairs
   std::string checks =
       "memcheck,initcheck,racecheck,synccheck,leakcheck,counters";  // of the emulator (its README.md)
+  // By submission; not kept in batch.json: no case is asked about behind the first refused one, nothing is timed.
+  std::set<std::string> until_refused, untimed;
   bool inputs_of_their_own = false;  // of each submission, not the class's; not kept in batch.json
   bool own_run = false;  // a student's, of no grade: the day's inputs once more; not kept in batch.json
   bool quiet = false;

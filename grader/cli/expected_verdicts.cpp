@@ -1,0 +1,50 @@
+#include "cli/expected_verdicts.h"
+
+#include <algorithm>
+
+#include "base/toolchain.h"
+#include "judge/judging/verdict.h"
+
+namespace warpgrade {
+namespace fs = std::filesystem;
+namespace {
+
+std::vector<fs::path> folders_in(const fs::path& folder) {
+  std::vector<fs::path> found;
+  if (!fs::is_directory(folder)) return found;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.is_directory()) found.push_back(entry.path());
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+std::string verdict_of_wrong(const std::string& name) {
+  for (const char* verdict : {verdicts::kRuntimeError, verdicts::kTimeLimit, verdicts::kMemoryLimit,
+                              verdicts::kCompileError, verdicts::kCheating, verdicts::kTimingRejected})
+    if (name.starts_with(verdict)) return verdict;
+  return verdicts::kWrongAnswer;
+}
+
+}  // namespace
+
+std::vector<Expected> expected_verdicts(const declaration::LabDeclaration& lab) {
+  const fs::path reference = project_root() / "reference" / lab.name;
+  std::vector<Expected> all;
+  all.push_back({"stub", project_root() / "student" / lab.name, verdicts::kNotImplemented});
+  for (const fs::path& solution : folders_in(reference)) {
+    const std::string name = solution.filename().string();
+    if (name == "naive" || name.starts_with("optimized"))
+      all.push_back({name, solution, verdicts::kAccepted});
+  }
+  if (!lab.device_truth.empty() && fs::is_directory(reference / lab.device_truth))
+    all.push_back({"device-truth", reference / lab.device_truth, verdicts::kAccepted});
+  for (const fs::path& step : folders_in(reference / "steps"))
+    all.push_back({"step-" + step.filename().string(), step, verdicts::kAccepted});
+  for (const fs::path& wrong : folders_in(reference / "wrong")) {
+    const std::string name = wrong.filename().string();
+    all.push_back({"wrong-" + name, wrong, verdict_of_wrong(name)});
+  }
+  return all;
+}
+
+}  // namespace warpgrade
