@@ -50,6 +50,8 @@ DEMO := $(WARPGRADE) grade "$$DEMO_CLASS" --reference reference/spmm/naive --ref
         --cases '$(DEMO_CASES)' --run "$$DEMO_RUN" --backend "$$BACKEND" --speed-budget 2 --allow-unsandboxed --fresh
 # Our own C++ and CUDA; the corpora are students' writing.
 OUR_SOURCES := git ls-files -z -- '*.h' '*.cpp' '*.cu' '*.cuh' ':!grader/tests/submissions' ':!$(DEMO_CLASS)'
+# Without pages of which a program writes a part, between marks, or the whole.
+OUR_PAGES := git grep -LzE '^<!-- ([a-z]+: begin|cases: made|limits|tools)' -- '*.md' ':!reports/published/*/*/*' ':!*/records/*'
 OUR_SCRIPTS := git grep -lzE '^\#!/(usr/bin/env bash|bin/bash|bin/sh)' -- ':!*.py' ':!*.cpp' ':!*.md' ':!*.cu'
 PYTHON := .venv/bin/python
 
@@ -129,14 +131,15 @@ check: build-tests lint ctest pytest  ## build, lint and run all tests
 check-quick: build-tests lint ctest  ## build, lint and the C++ tests: about two minutes once built
 
 .PHONY: lint
-lint: configure  ## formatting of C++ and of prose; ruff and mypy for Python, shellcheck for scripts, clang-tidy for changed sources
+lint: configure  ## formatting of C++ and of pages; ruff and mypy for Python, shellcheck for scripts, clang-tidy for changed sources
 	$(OUR_SOURCES) | xargs -0 .venv/bin/clang-format --dry-run -Werror
 	$(PYTHON) -m ruff check --quiet
 	$(PYTHON) -m ruff format --check --quiet
 	$(PYTHON) -m mypy
-	$(PYTHON) -m mypy grader/tests
+	$(PYTHON) -m mypy grader/tests scripts/python
 	$(OUR_SCRIPTS) | xargs -0 .venv/bin/shellcheck --external-sources --source-path=SCRIPTDIR --severity=warning
-	@scripts/prose
+	$(OUR_PAGES) | xargs -0 .venv/bin/mdformat --check
+	@if git grep -lI '^#!.*python' -- ':!*.py'; then echo "make lint: Python without .py: neither ruff nor mypy reads it" >&2; exit 1; fi
 	@scripts/line-readers
 	@scripts/tidy "$$BUILD"
 
@@ -145,11 +148,11 @@ tidy: configure  ## clang-tidy over every C++ source that was not found clean ye
 	@scripts/tidy "$$BUILD" --all
 
 .PHONY: format
-format: bootstrap  ## format C++, CUDA and Python in place (scripts/prose --fix: lines of prose)
+format: bootstrap  ## format C++, CUDA, Python and pages in place
 	$(OUR_SOURCES) | xargs -0 .venv/bin/clang-format -i
 	$(PYTHON) -m ruff check --quiet --fix
 	$(PYTHON) -m ruff format --quiet
-	@scripts/prose --fix
+	$(OUR_PAGES) | xargs -0 .venv/bin/mdformat
 
 .PHONY: ctest
 ctest: build-tests  ## C++ and CUDA tests

@@ -9,10 +9,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from importlib.machinery import SourceFileLoader
-from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -20,6 +17,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 WARPGRADE = Path(os.environ.get("WARPGRADE", ROOT / "build/bin/warpgrade"))
+sys.path.append(str(ROOT / "scripts/python"))  # programs whose functions are tried one by one
 # Messages name the program as it is called; tests that compare them call it by its name alone.
 os.environ.setdefault("WARPGRADE_COMMAND", "warpgrade")
 # Tests send Ctrl-C. A shell's background job ignores it, and so would every program that it starts.
@@ -75,18 +73,6 @@ def built() -> None:
     """The tests judge the built program; without it there is nothing to test."""
     if not WARPGRADE.exists():
         pytest.fail(f"{WARPGRADE} is not there: run make build first")
-
-
-@pytest.fixture(scope="session")
-def proof() -> ModuleType:
-    """scripts/prove-install, whose functions are tried one by one."""
-    loader = SourceFileLoader("prove_install", str(ROOT / "scripts/prove-install"))
-    spec = spec_from_loader("prove_install", loader)
-    assert spec
-    module = module_from_spec(spec)
-    sys.modules["prove_install"] = module
-    loader.exec_module(module)
-    return module
 
 
 def python_of(version: str) -> str:

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.machinery
-import importlib.util
+import importlib
 import json
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 
 import pytest
 from corpus import read_corpus
 
-ROOT = Path(__file__).resolve().parents[2]
 HONEST = "a-honest"
 WINDOW, TWIN = "accepted-keeps", "accepted-leaves"
-
-
-def script() -> ModuleType:
-    loader = importlib.machinery.SourceFileLoader("check_attacks", str(ROOT / "scripts/check-attacks"))
-    spec = importlib.util.spec_from_loader("check_attacks", loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    return module
 
 
 def words_of(run: Path, samples: dict[str, list[float]], attacks: list[SimpleNamespace]) -> dict[str, str]:
@@ -36,7 +25,7 @@ def words_of(run: Path, samples: dict[str, list[float]], attacks: list[SimpleNam
     ]
     run.mkdir()
     (run / "records.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    kind = script().Check
+    kind = importlib.import_module("check_attacks").Check
     check = kind.__new__(kind)  # without the built programs and the corpus
     check.tests, check.times, check.wrong = SimpleNamespace(HONEST_NAMES=[HONEST]), [], 0
     results = {attack.name: SimpleNamespace(verdict="accepted") for attack in attacks}

@@ -95,7 +95,7 @@ def test_a_release_wants_its_changes_written_down(tmp_path: Path) -> None:
 
 def test_the_contributors_page_tells_the_size_of_the_trusted_core() -> None:
     """Within a twentieth: a part that grows by more is looked at, and its figure is written anew."""
-    command = [sys.executable, str(ROOT / "scripts/trusted_core.py")]
+    command = [sys.executable, str(ROOT / "scripts/python/trusted_core.py")]
     counted = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     counts = [int(line.split()[0].replace(",", "")) for line in counted.split("\n") if line]
     page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")

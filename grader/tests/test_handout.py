@@ -12,9 +12,10 @@ import subprocess
 import sys
 import tarfile
 from pathlib import Path
-from types import ModuleType
 
+import install_people
 import junitparser
+import prove_install
 import pytest
 import yaml
 from code_hosts import commands_in
@@ -159,16 +160,18 @@ def test_is_tried_where_it_was_unpacked_and_where_it_was_moved_to(handout: Path,
         moved.rename(handout)
 
 
-def test_its_records_are_those_of_the_tree(handout: Path, proof: ModuleType, tmp_path: Path) -> None:
+def test_its_records_are_those_of_the_tree(handout: Path, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "grader/tests/demo_class/ada.row_per_warp", tmp_path / "class/ada")
     shutil.copytree(ROOT / "grader/tests/demo_class/hana.syntax_error", tmp_path / "class/hana")
     arguments: Words = ["grade", "class", "--lab", "spmm", "--cases", "synth-identity-k32", "--backend", "emulator"]
     arguments += ["--policy", handout / "grader/policies/spmm.yaml", "--quiet"]
     run([handout / "bin/warpgrade", *arguments, "--run", "hw1"], tmp_path)
     command = ["env", "-C", tmp_path, f"WARPGRADE_CACHE={ROOT / '.cache'}", WARPGRADE, *arguments]
-    assert proof.repeat_from_tree(command, tmp_path / "hw1", tmp_path) == []
+    assert prove_install.repeat_from_tree(command, tmp_path / "hw1", tmp_path) == []
     # The comparison can fail: another seed gives other values, so other errors.
-    assert proof.differences(proof.records(tmp_path / "hw1"), proof.records(tmp_path / "probe/hw1"))
+    assert prove_install.differences(
+        install_people.records(tmp_path / "hw1"), install_people.records(tmp_path / "probe/hw1")
+    )
 
 
 def test_a_toolkit_that_its_emulator_does_not_serve_is_passed_over(handout: Path, tmp_path: Path) -> None:

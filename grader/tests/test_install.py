@@ -9,8 +9,10 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
+import install_people
+import install_places
+import install_roots
 import pytest
 from conftest import ROOT, WARPGRADE, Words
 from desk_place import sshd
@@ -38,8 +40,8 @@ def first_lines(done: subprocess.CompletedProcess[str]) -> str:
 # ---- What README.md says
 
 
-def test_readme_tells_a_student_and_an_instructor_two_commands_each(proof: ModuleType) -> None:
-    student, instructor = proof.readme_commands()
+def test_readme_tells_a_student_and_an_instructor_two_commands_each() -> None:
+    student, instructor = install_people.readme_commands()
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert len(student) == len(instructor) == 2
     assert all(f"\n{command}" in readme and "  #" not in command for command in [*student, *instructor])
@@ -51,12 +53,12 @@ def test_readme_tells_a_student_and_an_instructor_two_commands_each(proof: Modul
     [("", "no block of commands"), ("## Start\n\n```\none\n\nmake demo\n```\n", "not two commands for a student")],
 )
 def test_a_readme_without_two_commands_for_each_ends_the_proof(
-    proof: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: str, reason: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: str, reason: str
 ) -> None:
     (tmp_path / "README.md").write_text(f"# Warpgrade\n\n{block}", encoding="utf-8")
-    monkeypatch.setattr(proof, "ROOT", tmp_path)
+    monkeypatch.setattr(install_people, "ROOT", tmp_path)
     with pytest.raises(SystemExit, match=reason):
-        proof.readme_commands()
+        install_people.readme_commands()
 
 
 @pytest.mark.parametrize("target", ["grade", "bench", "sweep", "profile"])
@@ -163,15 +165,15 @@ def reason_against_roots() -> str:
 
 
 @pytest.fixture(scope="module")
-def bare_root(proof: ModuleType) -> Path:
+def bare_root() -> Path:
     """A bare Debian 12, packed; it is made once and stays in .cache."""
     if reason := reason_against_roots():
         pytest.skip(reason)
     folder = ROOT / ".cache/roots"
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        return Path(proof.make_root(proof.PLATFORMS[0], folder))
-    except proof.StepError as error:
+        return Path(install_roots.make_root(install_roots.PLATFORMS[0], folder))
+    except install_roots.StepError as error:
         pytest.skip(f"no bare Debian 12 can be made here: {error}")
 
 
@@ -197,41 +199,44 @@ def archives(bare_root: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[
 
 @pytest.mark.parametrize(("number", "container"), [(0, True), (1001, False)])
 def test_a_platforms_place_has_its_user_and_no_namespaces(
-    bare_root: Path, proof: ModuleType, tmp_path: Path, number: int, container: bool
+    bare_root: Path, tmp_path: Path, number: int, container: bool
 ) -> None:
     """What the kernel says inside, by util-linux' unshare; the machine's own limit stays as it is."""
     machine = Path("/proc/sys/user/max_user_namespaces").read_text(encoding="ascii")
     root = tmp_path / "root"
     root.mkdir()
     subprocess.run(["tar", "-C", root, "-xf", bare_root], check=True)
-    rights = proof.Rights("runner" if number else "root", number, confined=True, container=container)
-    proof.add_user(root, rights.user, number)
+    rights = install_roots.Rights("runner" if number else "root", number, confined=True, container=container)
+    install_roots.add_user(root, rights.user, number)
     looks = "unshare --user true 2>&1 || true; ls -d /.dockerenv ~ 2>&1 || true"
     tell = f"id -u; cat /proc/sys/user/max_user_namespaces; {looks}"
-    said = proof.enter(root, rights, tell, tmp_path / "log").split("\n")
+    said = install_roots.enter(root, rights, tell, tmp_path / "log").split("\n")
     assert said[:2] == [str(number), "0"]
     assert "unshare failed" in said[2]
     assert ("/.dockerenv" in said) is container
     assert rights.home in said
     if number:
-        made = proof.enter(root, proof.Rights(rights.user, number), "unshare --user echo made", tmp_path / "log")
+        made = install_roots.enter(
+            root, install_roots.Rights(rights.user, number), "unshare --user echo made", tmp_path / "log"
+        )
         assert "made" in made, "an ordinary machine allows it"
     assert Path("/proc/sys/user/max_user_namespaces").read_text(encoding="ascii") == machine
 
 
-def test_places_take_their_commands_from_what_platforms_are_given(proof: ModuleType) -> None:
+def test_places_take_their_commands_from_what_platforms_are_given() -> None:
     """The scripts themselves are run by `scripts/prove-install --places`."""
-    places = proof.install_places
-    assert [place.name for place in places.PLACES] == [
+    assert [place.name for place in install_places.PLACES] == [
         "Colab-like",
         "GitHub-runner-like",
         "Gradescope-like",
         "devcontainer",
     ]
-    assert {place.suite for place in places.PLACES} <= {each.suite for each in proof.PLATFORMS}
+    assert {place.suite for place in install_places.PLACES} <= {each.suite for each in install_roots.PLATFORMS}
 
     class Writes:
         """A visit that keeps what would be typed."""
+
+        root = home = Path("/nowhere")
 
         def __init__(self) -> None:
             self.typed: dict[str, str] = {}
@@ -239,20 +244,20 @@ def test_places_take_their_commands_from_what_platforms_are_given(proof: ModuleT
         def give(self, source: Path, name: str) -> None:
             assert source.exists(), name
 
-        def step(self, name: str, script: str, _: str = "") -> None:
+        def step(self, name: str, script: str, expected: str = "") -> None:  # noqa: ARG002
             self.typed[name] = script
 
     on_github, in_container = Writes(), Writes()
-    places.be_on_github(on_github, Path(__file__))
+    install_places.be_on_github(on_github, Path(__file__))
     assert "sha256sum --check --quiet" in on_github.typed["command 1"]
     assert "scripts/bridges/github/judge" in on_github.typed["command 2, first result"]
-    places.be_in_a_devcontainer(in_container, Path(__file__))
+    install_places.be_in_a_devcontainer(in_container, Path(__file__))
     assert "scripts/bootstrap judge" in str(in_container.typed)
-    assert places.commands_took({"command 1 (all of it downloads)": 90, "downloads": 5, "command 2": 7}) == 7
+    assert install_places.commands_took({"command 1 (all of it downloads)": 90, "downloads": 5, "command 2": 7}) == 7
 
 
 def test_a_student_and_an_instructor_need_nothing_but_a_bare_debian_12(
-    archives: dict[str, Path], bare_root: Path, proof: ModuleType
+    archives: dict[str, Path], bare_root: Path
 ) -> None:
     command: Words = [ROOT / "scripts/prove-install", "--platform", "Debian 12", "--tree", BUILD]
     command += ["--handout", archives["handout"], "--package", archives["package"], "--roots", bare_root.parent]
@@ -263,7 +268,7 @@ def test_a_student_and_an_instructor_need_nothing_but_a_bare_debian_12(
     assert "| records and those of a run from the tree | same |" in done.stdout
     assert "| result | passed |" in done.stdout
     typed = log_of(bare_root)
-    assert all(f"\n{command}\n" in typed for command in proof.readme_commands()[0]), (
+    assert all(f"\n{command}\n" in typed for command in install_people.readme_commands()[0]), (
         "README.md's commands, as they stand"
     )
 

@@ -328,6 +328,6 @@ def test_a_page_keeps_the_mark_by_which_its_table_is_found(tmp_path: Path) -> No
     mark = "<!-- cases: made from lab.yaml by `warpgrade labs pages` -->"
     assert mark in (ROOT / page).read_text(encoding="utf-8")
     done = subprocess.run(
-        [ROOT / "scripts/package-page", page, tmp_path], cwd=ROOT, capture_output=True, text=True, check=True
+        [ROOT / "scripts/python/package_page.py", page, tmp_path], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert mark in done.stdout

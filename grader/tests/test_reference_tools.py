@@ -97,6 +97,15 @@ def test_every_part_of_measure_is_listed_and_explains_itself() -> None:
     assert f"no part 'clocks'; the parts are: {' '.join(parts)}" in done.stderr
 
 
+def test_each_command_in_python_is_a_link_to_a_program_that_loads() -> None:
+    links = [file for folder in ("scripts", "scripts/measuring") for file in (ROOT / folder).iterdir()]
+    programs = [str(file.resolve(strict=True)) for file in links if file.is_symlink()]
+    assert len(programs) >= 20
+    assert {str(Path(program).parent) for program in programs} == {str(ROOT / "scripts/python")}
+    load = "import runpy, sys\nfor program in sys.argv[1:]: runpy.run_path(program)"
+    run([sys.executable, "-c", load, *programs], os.environ | {"PYTHONPATH": str(ROOT / "scripts/python")})
+
+
 def test_apsp_in_16_bits_is_exact_at_the_edge_of_what_they_hold(environment: dict[str, str], tmp_path: Path) -> None:
     always = "-DAPSP_PACKED_FROM=1 -DAPSP_PACKED_CAPABILITY=0 -DAPSP_LARGE_FROM=1"
     bench = str(REFERENCE / "apsp/tools/bench.sh")

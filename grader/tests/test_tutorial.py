@@ -1,4 +1,4 @@
-"""The ten commands of grader/README.md, as they stand there, on a class as Moodle exports it, without a GPU."""
+"""The ten commands of grader/course/README.md, as they stand there, on a class as Moodle exports it, without a GPU."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HERE = {"batch runs/week7 --lab": ["--backend", "emulator", "--cases", "synth-al
 
 
 def commands() -> list[str]:
-    page = (ROOT / "grader/README.md").read_text(encoding="utf-8")
+    page = (ROOT / "grader/course/README.md").read_text(encoding="utf-8")
     block = re.search(r"```sh\n# 1\..*?```", page, re.DOTALL)
     assert block, "the tutorial's commands are not where this test looks for them"
     found = re.findall(r"^# (\d+)\. .*\n(.+)$", block[0], re.MULTILINE)

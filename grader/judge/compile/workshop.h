@@ -1,11 +1,12 @@
 // One compilation: a scratch folder of the judge, of which the sandbox sees parts, and the steps that run
 // in it.
 //
-//   /run/warpgrade/source    read-only   the student's files under their own names, for #include and for
-//   messages /run/warpgrade/staged    read-only   0.cu, 1.cu, ...: one #include each; these names are what
-//   nvcc is given /run/warpgrade/include   read-only   the contracts /run/warpgrade/objects   read-only
-//   0.o, 1.o, ...: what earlier steps made, as the judge took it out /run/warpgrade/runner    read-only   the
-//   runner's own objects /run/warpgrade/build     writable    empty, and another folder in each step
+//   /run/warpgrade/source   read-only  the student's files under their own names, for #include and messages
+//   /run/warpgrade/staged   read-only  0.cu, 1.cu, ...: one #include each; nvcc is given these names
+//   /run/warpgrade/include  read-only  the contracts
+//   /run/warpgrade/objects  read-only  0.o, 1.o, ...: what earlier steps made, as the judge took it out
+//   /run/warpgrade/runner   read-only  the runner's own objects
+//   /run/warpgrade/build    writable   empty, and another folder in each step
 #pragma once
 
 #include <chrono>

@@ -1,10 +1,12 @@
 // warpgrade-executor: runs a CUDA program whose process has no GPU. The program's calls come here and are
 // carried out by the emulator or by NVIDIA's driver.
-//   warpgrade-executor [--backend emulator|gpu] [--device-memory-mb N] [--library FOLDER] [--figures] --
-//   PROGRAM [ARGUMENT...] warpgrade-executor --calibrate                          the timed run's figures of
-//   this GPU warpgrade-executor --timed "1 2 5" -- PROGRAM           timed runs of these commands
-//   (host_commands.h)
-//   warpgrade-executor --judge emulator|gpu [--device-memory-mb N]   serves a judge (judge_mode.h)
+//
+//   warpgrade-executor [--backend emulator|gpu] [--device-memory-mb N] [--library FOLDER] [--figures]
+//                      -- PROGRAM [ARGUMENT...]
+//   warpgrade-executor --calibrate                                  the timed run's figures of this GPU
+//   warpgrade-executor --timed "1 2 5" -- PROGRAM                   timed runs of commands (host_commands.h)
+//   warpgrade-executor --judge emulator|gpu [--device-memory-mb N]  serves a judge (judge_mode.h)
+//
 // Exit code: the program's; 128 + N when signal N ended it; 125 when the executor itself failed, with
 // a message.
 #include <signal.h>

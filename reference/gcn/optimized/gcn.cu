@@ -2,9 +2,9 @@
 // gathers from L2.
 //
 // Shapes  X [v, 128], W [128, 16], Y, Z, O [v, 16], fp64, row-major; 16 columns are 128 bytes, one cache
-// line. Floor   X is read once (1024 bytes a vertex): 0.29 GB for 281,903 vertices, 67 us of an H200's
-// memory. Y (36 MB)
-//         stays in L2, where the aggregation gathers 128 bytes an entry. O is written once.
+//         line.
+// Floor   X is read once (1024 bytes a vertex): 0.29 GB for 281,903 vertices, 67 us of an H200's memory.
+//         Y (36 MB) stays in L2, where the aggregation gathers 128 bytes an entry. O is written once.
 // Parts   transform.cuh: a warp makes 16 rows of Y with mma. aggregate.cuh: eight lanes gather a row of
 //         those that plan.cuh has sorted by length; the longest are cut into segments that other blocks take.
 //         In gcn_run the transform scales row j by 1 / sqrt(deg(j)), so that an entry costs one gather, and

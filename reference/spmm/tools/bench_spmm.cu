@@ -13,7 +13,9 @@
 // format). The first submission is the baseline of the ratios. Every repetition runs all submissions in turn,
 // each after a flush of L2 (write twice its size, then read it). Output is checked in fp64 on sampled rows,
 // the longest among them, after poisoning with NaN; every cell must be finite. It grades nobody: the judge
-// does. Build    tools/bench.sh does; -DBENCH_GRAPHS_HEADER='"file.cuh"' takes the matrices from another
+// does.
+//
+// Build: tools/bench.sh does; -DBENCH_GRAPHS_HEADER='"file.cuh"' takes the matrices from another
 // generator.
 #include <cstdio>
 #include <cstring>

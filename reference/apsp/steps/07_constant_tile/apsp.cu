@@ -1,7 +1,9 @@
 // All-pairs shortest paths, step 7: the size of a tile is a constant.
 //
 // Idea    the compiler unrolls a loop whose length it knows, and turns addresses in shared memory into
-// constants. Shapes  graph [n, n]. Block 32 x 32, a thread a cell. Cost    as step 6, less the loop itself.
+//         constants.
+// Shapes  graph [n, n]. Block 32 x 32, a thread a cell.
+// Cost    as step 6, less the loop itself.
 #include <cstddef>
 
 #include "warpgrade/apsp.h"

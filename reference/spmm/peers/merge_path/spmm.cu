@@ -1,15 +1,15 @@
 // SpMM, a peer for k = 1 (a product with a vector): the merge path cuts rows and entries into equal shares.
 //
 // Shapes  A [m, n] CSR, B [n, k], C [m, k] row-major, fp32; other k run column by column, which is right and
-// slow. Idea    The ends of the rows and the numbers of the entries are two sorted lists. A path merges them;
-// a block takes
-//         kItems steps of it, so at most so many rows and so many entries: hubs and empty rows weigh alike.
-//         The block's products go to shared memory with coalesced loads of A; then groups of lanes add up the
-//         short rows and warps the long ones. Rows that lie in several blocks meet by partial sums; who
-//         arrives last adds them up in a fixed order.
+//         slow.
+// Idea    The ends of the rows and the numbers of the entries are two sorted lists. A path merges them; a
+//         block takes kItems steps of it, so at most so many rows and so many entries: hubs and empty rows
+//         weigh alike. The block's products go to shared memory with coalesced loads of A; then groups of
+//         lanes add up the short rows and warps the long ones. Rows that lie in several blocks meet by
+//         partial sums; who arrives last adds them up in a fixed order.
 // Cost    The plan keeps 20 bytes a block.
 // Source  D. Merrill, M. Garland: Merge-based Parallel Sparse Matrix-Vector Multiplication, SC 2016. Written
-// for this bench.
+//         for this bench.
 #include <cuda_runtime.h>
 
 #include <cstdint>

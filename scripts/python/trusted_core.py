@@ -1,6 +1,6 @@
 """Counts the lines that a wrong verdict or a forged time can come from: what CONTRIBUTING calls the trusted core.
 
-    .venv/bin/python scripts/trusted_core.py
+    .venv/bin/python scripts/python/trusted_core.py
 
 A line counts if it holds more than a comment. Tests do not count. ARCHITECTURE.md says what each part is trusted with.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-GRADER = Path(__file__).resolve().parents[1] / "grader"
+GRADER = Path(__file__).resolve().parents[2] / "grader"
 PARTS = {
     "judge: verdicts, checks, inputs, intervals": (
         "judge/judging",

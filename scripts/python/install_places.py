@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 LONGEST_S = 120  # of both commands, where everything is downloaded
 LAB, CASE = "spmm", "synth-identity-k32"
 # The newest for the place's Python.
@@ -31,7 +31,6 @@ class Visit(Protocol):
 
     root: Path
     home: Path
-    seconds: dict[str, float]
 
     def give(self, source: Path, name: str) -> None:
         """Puts a file or folder into the user's home."""

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints a page of the project as an unpacked package has it.
 
-    scripts/package-page PAGE TREE
+    scripts/python/package_page.py PAGE TREE
 
 Commands in code are spelled as they are typed at the top of the package TREE (`./warpgrade`). A link to what TREE does
 not have becomes its text.

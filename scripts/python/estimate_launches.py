@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "reports"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "reports"))
 from warpgrade_reports.text import lines_of
 
 Run = dict[str, Any]
