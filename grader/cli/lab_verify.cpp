@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <future>
 #include <map>
 #include <set>
 #include <thread>
@@ -61,12 +62,16 @@ class Verification {
   int run() {
     survivors_ = read_survivors(lab_.name);  // a mistake in it is told before minutes have gone
     check_pages();
+    const std::vector<std::string> all_backends = backends();
+    std::vector<std::future<void>> compiled;
+    for (const std::string& backend : all_backends) compiled.push_back(compile_ahead(backend));
     if (check_checks()) {  // else nothing can be judged
       check_second_truth();
       check_device_truth();
       check_magnitudes();
       check_power();
-      for (const std::string& backend : backends()) {
+      wait_for(compiled);
+      for (const std::string& backend : all_backends) {
         judge_all(backend);
         check_false_alarms(backend);
       }
@@ -184,6 +189,11 @@ class Verification {
 
   // ---- submissions ----
 
+  void wait_for(std::vector<std::future<void>>& compiled) {
+    const VerifyProgress::Step step(progress_, "compiling");
+    for (std::future<void>& one : compiled) one.get();
+  }
+
   std::vector<std::string> correctness_cases() const {
     std::vector<std::string> cases;
     for (const auto& c : lab_.cases)
@@ -198,23 +208,40 @@ class Verification {
   };
   using Found = std::map<std::string, Verdicts>;
 
-  // Judges the submissions and adds to `found` what came of them; the run's scores. `cases`: empty for all.
-  json judge(const std::vector<Expected>& submissions, const std::string& backend, GradeOptions options,
-             Found& found) {
-    const TemporaryDirectory scratch("warpgrade-verify");
+  void make_class(const std::vector<Expected>& submissions, const std::string& backend,
+                  const fs::path& scratch, GradeOptions& options) const {
     options.lab = lab_.name;
-    options.submissions = scratch.path() / "class";
-    options.run = scratch.path() / "run";
+    options.submissions = scratch / "class";
+    options.run = scratch / "run";
     options.backend = backend;
     if (backend != "cuda") options.baselines.clear();  // nothing is timed there
     options.allow_unsandboxed = options_.allow_unsandboxed;
     options.quiet = true;
-    options.watcher = &progress_;
     make_directories(*options.submissions);
     for (const Expected& one : submissions)
       fs::copy(one.from, *options.submissions / one.id, fs::copy_options::recursive);
-    // What must fail has shown enough with one refused case, if the verdict is the one; of these two alone
-    // speed says something.
+  }
+
+  // While the oracle answers, which has few threads, all that will be judged is compiled into the cache.
+  std::future<void> compile_ahead(const std::string& backend) const {
+    return std::async(std::launch::async, [this, backend] {
+      try {
+        const TemporaryDirectory scratch("warpgrade-verify");
+        GradeOptions options = without_clock({});
+        make_class(expected_verdicts(lab_), backend, scratch.path(), options);
+        compile_only(options);
+      } catch (const std::exception&) {  // the run itself will tell
+      }
+    });
+  }
+
+  // Judges the submissions and adds to `found` what came of them; the run's scores. `cases`: empty for all.
+  json judge(const std::vector<Expected>& submissions, const std::string& backend, GradeOptions options,
+             Found& found) {
+    const TemporaryDirectory scratch("warpgrade-verify");
+    make_class(submissions, backend, scratch.path(), options);
+    options.watcher = &progress_;
+    // What must fail has shown enough with one refused case; speed says something of these two alone.
     for (const Expected& one : submissions) {
       if (one.verdict != verdicts::kAccepted && !found.contains(one.id)) options.until_refused.insert(one.id);
       const bool by_time = one.verdict == verdicts::kTimingRejected || one.verdict == verdicts::kCheating;

@@ -114,6 +114,13 @@ class LocalGrading {
             judging_.faults(),    judging_.for_staff(), score_run(run_.folder(), std::nullopt)};
   }
 
+  // What execute() would compile, into the cache that all runs share.
+  void compile_only() {
+    for (size_t i = 0; i < run_.submissions().size(); ++i) todo_.push_back(i);
+    std::jthread compiling([&] { guarded([&] { compile_all(); }); });
+    guarded([&] { compile_baselines(); });
+  }
+
  private:
   void work() {
     judging_.on_record([this](size_t i, const std::string& case_id) {
@@ -355,6 +362,10 @@ json collect_and_score(const RunFolder& folder, const std::optional<fs::path>& p
 
 GradeSummary grade(const GradeOptions& options) {
   return LocalGrading(options).execute();
+}
+
+void compile_only(const GradeOptions& options) {
+  LocalGrading(options).compile_only();
 }
 
 }  // namespace warpgrade

@@ -23,6 +23,9 @@ struct GradeSummary {
 
 GradeSummary grade(const GradeOptions& options);
 
+// Compiles what grade() would, into the cache: a run of the same class finds it there. The run's folder is of no use.
+void compile_only(const GradeOptions& options);
+
 // Reads records and policy of a run and writes scores.json. A policy that is given holds for the run from
 // then on (policy.yaml in its folder).
 nlohmann::json score_run(const RunFolder& folder, const std::optional<std::filesystem::path>& policy);
