@@ -97,22 +97,23 @@ struct Copier {
     b = matrix_b + size_t(k_of_b) * sides.n + min(left + col, sides.n - kVec);
     to_b = shared + kB + 4 * (k_of_b * kPitchB + col);
   }
-  // `depth`: of the tile. Behind its end lie zeros, in a tile of depth 0 alone.
+  // The first tile has `depth` steps of k and zeros behind; others are whole, or zeros where depth is 0.
+  template <bool kIsFirst>
   __device__ __forceinline__ void tile(int stage, int depth) {
-    const int of_a = max(0, min(kVec, depth - k_of_a));
+    const int whole = depth > 0 ? kVec : 0, of_a = kIsFirst ? max(0, min(kVec, depth - k_of_a)) : whole;
 #pragma unroll
     for (int i = 0; i < kCopiesA; ++i) {
-      const float* from = of_a ? a + size_t(min(row + i * kDownA, last_row)) * sides.k : a - k_of_a;
-      copy<kVec>(to_a + stage * kBytesA + i * kDownA * 128, from, of_a);
+      const float* from = a + size_t(min(row + i * kDownA, last_row)) * sides.k;
+      copy<kVec>(to_a + stage * kBytesA + i * kDownA * 128, !kIsFirst || of_a > 0 ? from : a - k_of_a, of_a);
     }
 #pragma unroll
     for (int i = 0; i < kCopiesB; ++i) {
-      const bool is_in = k_of_b + i * kDownB < depth;
+      const bool is_in = !kIsFirst || k_of_b + i * kDownB < depth;
       const float* from = is_in ? b + size_t(i * kDownB) * sides.n : b - size_t(k_of_b) * sides.n;
-      copy<kVec>(to_b + stage * kBytesB + i * kDownB * kPitchB * 4, from, is_in ? kVec : 0);
+      copy<kVec>(to_b + stage * kBytesB + i * kDownB * kPitchB * 4, from, is_in ? whole : 0);
     }
-    a += depth;
-    b += size_t(depth) * sides.n;
+    a += kIsFirst ? depth : kDepth;
+    b += size_t(kIsFirst ? depth : kDepth) * sides.n;
     commit_copies();
   }
   // The numbers of A that this thread has copied: rounded in place, the low pieces beside.
@@ -223,11 +224,9 @@ __device__ __forceinline__ void add(float (&sums)[32], float (&part)[32]) {
 template <int kVec>
 __device__ void make_tile(Copier<kVec>& copier, uint32_t shared, Sides sides, int top, int left, float* c) {
   const int tiles = (sides.k + kDepth - 1) / kDepth;
-  const auto depth_of = [&](int t) {
-    return t == 0 ? sides.k - (tiles - 1) * kDepth : t < tiles ? kDepth : 0;
-  };
+  copier.template tile<true>(0, sides.k - (tiles - 1) * kDepth);
 #pragma unroll
-  for (int t = 0; t < kStages - 1; ++t) copier.tile(t, depth_of(t));
+  for (int t = 1; t < kStages - 1; ++t) copier.template tile<false>(t, t < tiles);
   const int lane = threadIdx.x % 32, own_col = threadIdx.x / 32 * 16 + lane / 4 * 2;
   const uint32_t at_b = shared + kB + 4 * (lane % 4 * kPitchB + own_col);
   float upper[32] = {}, lower[32] = {}, upper_sums[32] = {}, lower_sums[32] = {};
@@ -253,7 +252,7 @@ __device__ void make_tile(Copier<kVec>& copier, uint32_t shared, Sides sides, in
     begin_products(lower, now, high + kHalf, low + kHalf);
     wait_copies<kStages - 3>();
     split_own(ahead, (t + 1) % kLows);
-    copier.tile((t + kStages - 1) % kStages, depth_of(t + kStages - 1));
+    copier.template tile<false>((t + kStages - 1) % kStages, t + kStages - 1 < tiles);
     load_pieces(next, at_b + ahead * kBytesB);
     wait_products<1>();  // for the upper half
     add(upper_sums, upper);
@@ -296,12 +295,12 @@ __device__ void make_tile(Copier<kVec>& copier, uint32_t shared, Sides sides, in
   const uint32_t at_a = shared + (warp_row + lane % 16) * 128;
   const uint32_t at_b = shared + kB + 4 * (lane % 4 * kPitchB + warp_col + lane / 4 * 4);
   float sums[4][4][4] = {};
-  copier.tile(0, sides.k - (tiles - 1) * kDepth);
+  copier.template tile<true>(0, sides.k - (tiles - 1) * kDepth);
   for (int t = 0; t < tiles; ++t) {
     const int stage = t % kStages;
     wait_copies<0>();
     __syncthreads();
-    if (t + 1 < tiles) copier.tile(1 - stage, kDepth);
+    if (t + 1 < tiles) copier.template tile<false>(1 - stage, true);
 #pragma unroll
     for (int i = 0; i < kDepth; i += 8) {
       uint32_t high_b[4][2], low_b[4][2];
