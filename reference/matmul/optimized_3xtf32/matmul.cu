@@ -36,6 +36,10 @@ constexpr int kMmaBytes = kAlign + kMmaStages * (kBytesA + kBytesB);
 constexpr int kStages = USES_WGMMA ? kWgmmaStages : kMmaStages;
 constexpr int kLow = kStages * kBytesA, kB = kLow + (USES_WGMMA ? kLows * kBytesA : 0);
 
+// A single product errs by 1.4 units (root mean square): the last bits of a and b, and low * low. In a sum of
+// many such errors cancel, and fp32's own (0.4) does not. With fewer terms, writing C bounds the time anyway.
+constexpr int kManyTerms = 8;
+
 struct Sides {
   int m, n, k;
 };
@@ -358,15 +362,17 @@ __global__ void __launch_bounds__(kThreads, 1)
   const uint32_t shared = (uint32_t(__cvta_generic_to_shared(storage)) + kAlign - 1) & ~uint32_t(kAlign - 1);
   Copier<kVec> copier(a, b, sides, top, left, shared);
   make_tile<kVec>(copier, shared, sides, top, left, c);
-#else  // no tensor cores for TF32
-  for (int cell = threadIdx.x; cell < kRows * kCols; cell += kThreads) {
-    const int row = top + cell / kCols, col = left + cell % kCols;
-    if (row >= sides.m || col >= sides.n) continue;
-    float sum = 0;
-    for (int i = 0; i < sides.k; ++i) sum += a[size_t(row) * sides.k + i] * b[size_t(i) * sides.n + col];
-    c[size_t(row) * sides.n + col] = sum;
-  }
 #endif
+}
+
+// One cell a thread, for few terms and for GPUs without TF32.
+__global__ void __launch_bounds__(kThreads)
+    plain_kernel(const float* a, const float* b, Sides sides, float* c) {
+  const size_t cell = size_t(blockIdx.x) * kThreads + threadIdx.x, row = cell / sides.n, col = cell % sides.n;
+  if (row >= size_t(sides.m)) return;
+  float sum = 0;
+  for (int i = 0; i < sides.k; ++i) sum += a[row * sides.k + i] * b[size_t(i) * sides.n + col];
+  c[cell] = sum;
 }
 
 template <int kVec>
@@ -374,7 +380,12 @@ cudaError_t launch(const float* a, const float* b, Sides sides, float* c, cudaSt
   int device = 0, major = 0;
   cudaGetDevice(&device);
   cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
-  const int bytes = major == 9 ? kWgmmaBytes : major >= 8 ? kMmaBytes : 0;
+  if (major < 8 || sides.k < kManyTerms) {
+    const size_t cells = size_t(sides.m) * sides.n;
+    plain_kernel<<<unsigned((cells + kThreads - 1) / kThreads), kThreads, 0, stream>>>(a, b, sides, c);
+    return cudaGetLastError();
+  }
+  const int bytes = major == 9 ? kWgmmaBytes : kMmaBytes;
   const cudaError_t error =
       cudaFuncSetAttribute(matmul_kernel<kVec>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
   if (error != cudaSuccess) return error;
