@@ -4,10 +4,10 @@
 // Tensor cores cut their sums off, where fp32 rounds, and such errors add up. So a tensor core adds over one
 // tile's depth at most. That part is then added to sums in registers by common additions.
 //
-// sm_90a: wgmma, two groups of four warps. It reads A from shared memory, where each thread splits what it has
-// copied. Registers hold B's pieces, so the product is made transposed: C^T = B^T * A^T. The sums of a group
-// are two halves: one is in the tensor cores while the other is added up.
-// Other architectures: mma.sync, from the same tiles.
+// sm_90a: wgmma, two groups of four warps. It reads A from shared memory, where each thread splits what it
+// has copied. Registers hold B's pieces, so the product is made transposed: C^T = B^T * A^T. The sums of a
+// group are two halves: one is in the tensor cores while the other is added up. Other architectures:
+// mma.sync, from the same tiles.
 //
 // Cost  3 * 2·m·n·k flop of TF32; a split is five instructions a number, once a block (mma.sync: four times).
 #include <cstdint>
@@ -26,8 +26,8 @@ constexpr int kRows = 128, kCols = 128, kDepth = 32, kThreads = 256;
 constexpr int kPitchB = kCols + 8;  // lanes that read four rows of B meet no bank twice
 constexpr int kBytesA = kRows * kDepth * 4, kBytesB = kDepth * kPitchB * 4;
 constexpr int kBand = 8;  // rows of tiles whose blocks run side by side: they share B's columns in L2
-constexpr int kAlign =
-    1024;  // of A's tiles: the pattern in which wgmma mixes rows repeats after 8 of 128 bytes
+// Of A's tiles: the pattern in which wgmma mixes rows repeats after 8 of 128 bytes.
+constexpr int kAlign = 1024;
 // Low pieces of A are read by products in flight up to two tiles later.
 constexpr int kWgmmaStages = 4, kLows = 3, kMmaStages = 2;
 constexpr int kWgmmaBytes = kAlign + (kWgmmaStages + kLows) * kBytesA + kWgmmaStages * kBytesB;
