@@ -397,6 +397,10 @@ cudaError_t launch(const float* a, const float* b, Sides sides, float* c, cudaSt
 }  // namespace
 
 cudaError_t matmul_run(const float* a, const float* b, int m, int n, int k, float* c, cudaStream_t stream) {
+  if (m == 0 || n == 0) return cudaSuccess;
   const Sides sides{m, n, k};
-  return n % 4 == 0 && k % 4 == 0 ? launch<4>(a, b, sides, c, stream) : launch<1>(a, b, sides, c, stream);
+  const auto begins_aligned = [](const float* at) { return reinterpret_cast<size_t>(at) % 16 == 0; };
+  const bool is_aligned =
+      n % 4 == 0 && k % 4 == 0 && begins_aligned(a) && begins_aligned(b) && begins_aligned(c);
+  return is_aligned ? launch<4>(a, b, sides, c, stream) : launch<1>(a, b, sides, c, stream);
 }
