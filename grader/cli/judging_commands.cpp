@@ -49,6 +49,7 @@ int check(CheckOptions options) {
   grade_options.run = scratch.path() / "run";
   grade_options.quiet = !options.verbose;
   grade_options.measure_speed = false;
+  grade_options.own_run = true;
   if (grade_options.cases.empty() && !grade_options.input) grade_options.cases = {"public"};
   const GradeSummary summary = grade(grade_options);
   const RunFolder folder(summary.run);

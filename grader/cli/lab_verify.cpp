@@ -15,20 +15,19 @@
 #include "base/hash.h"
 #include "base/toolchain.h"
 #include "cli/harmless_mutants.h"
-#include "cli/kept_check_power.h"
 #include "cli/lab_commands.h"
 #include "cli/mutant_trials.h"
+#include "cli/verify_power.h"
 #include "cli/verify_progress.h"
 #include "course/batch/class_run.h"
 #include "course/batch/grade_run.h"
 #include "course/record/run_folder.h"
 #include "judge/declaration/contract.h"
-#include "judge/judging/judge_context.h"
 #include "judge/judging/verdict.h"
 #include "judge/labs/declared/changed_outputs.h"
 #include "judge/labs/declared/oracle_keeper.h"
 #include "judge/labs/registry.h"
-#include "judge/measure/random.h"
+#include "judge/sandbox/usable_cores.h"
 #include "warpgrade/datasets/catalog.h"
 
 namespace warpgrade {
@@ -40,6 +39,7 @@ using declaration::LabDeclaration;
 using nlohmann::json;
 
 constexpr std::size_t kMostListedEach = 5;
+constexpr int kMostAtOnce = 16;  // programs, of honest runs
 // The sample of mutants: as much work on each machine.
 constexpr double kMutantsCoreSeconds = 60;
 
@@ -62,6 +62,7 @@ class Verification {
     check_pages();
     if (check_checks()) {  // else nothing can be judged
       check_second_truth();
+      check_device_truth();
       check_magnitudes();
       check_power();
       for (const std::string& backend : backends()) {
@@ -114,7 +115,7 @@ class Verification {
   static int threads() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
   declared::CaseProgress case_progress() {
     return [this](int number, int of, const std::string& id) {
-      progress_.say(fmt::format("case {} of {}, {}", number, of, id));
+      progress_.say(fmt::format("case {} of {}, {}", number, of, id), double(number - 1) / of);
     };
   }
   std::uint64_t seed() const { return std::stoull(sha256(lab_.name).substr(0, 15), nullptr, 16); }
@@ -152,6 +153,15 @@ class Verification {
     report_check(found.empty(), fmt::format("{} agrees with {}", lab_.second_truth, lab_.truth), found);
   }
 
+  // That it is right is a verdict as the others are.
+  void check_device_truth() {
+    if (lab_.device_truth.empty()) return;
+    const fs::path program = reference_ / lab_.device_truth / (lab_.name + ".cu");
+    std::vector<std::string> because;
+    if (!fs::exists(program)) because.push_back(fmt::format("{} is not there", program.string()));
+    report_check(because.empty(), "device_truth has its program", because);
+  }
+
   void check_magnitudes() {
     const bool any = std::any_of(lab_.checks.begin(), lab_.checks.end(),
                                  [](const auto& check) { return check.second.magnitude_of_absolutes; });
@@ -163,57 +173,12 @@ class Verification {
     report_check(found.empty(), "magnitudes are the outputs for inputs without signs", found);
   }
 
-  // In each shape with a speed case. What was found is kept beside the lab; a few seeds are tried each time.
   void check_power() {
-    const int runs = JudgeContext{}.least_pairs;  // the outputs of all repetitions are compared
-    KeptCheckPower kept(lab_);
     const VerifyProgress::Step step(progress_, "what the check sees");
-    declared::OracleProcess oracle(declared::oracle_spec(lab_, lab_.truth, sandbox(), threads()));
-    std::vector<declared::CasePower> powers;
-    std::vector<std::string> weak;
-    for (const auto& c : lab_.cases) {
-      if (c.kind != "speed") continue;
-      powers.push_back(power_of(c, kept, oracle, runs));
-      const std::vector<std::string> found = declared::weaknesses(powers.back(), runs);
-      weak.insert(weak.end(), found.begin(), found.end());
-    }
-    if (powers.empty()) return skip("what the check sees: there is no speed case");
-    report_check(weak.empty(), power_words(powers), weak);
-  }
-
-  declared::CasePower power_of(const declaration::CaseDeclaration& c, KeptCheckPower& kept,
-                               declared::OracleProcess& oracle, int runs) {
-    constexpr int kSeeds = 48, kSeedsMore = 3;
-    const std::optional<declared::CasePower> before = kept.find(c.id);
-    declared::CasePower power = declared::measure_power(
-        lab_, c, c.graph.empty() ? fs::path() : graph_file(c.graph), oracle,
-        before ? mix_bits(seed()) : seed(), before ? kSeedsMore : kSeeds, threads(), [&](int number, int of) {
-          throw_if_interrupted();
-          progress_.say(fmt::format("case {}, seed {} of {}", c.id, number, of));
-        });
-    if (before)
-      power.outputs = before->outputs;  // few seeds say little of spreads
-    else if (declared::weaknesses(power, runs).empty() && !kept.add(power))
-      skip(fmt::format("{} cannot be written: the next time takes as long", kept.file().string()));
-    return power;
-  }
-
-  static std::string power_words(const std::vector<declared::CasePower>& powers) {
-    std::string largest = "no output has a bound";
-    double most = 0;
-    int tried = 0;
-    for (const declared::CasePower& power : powers) {
-      for (const declared::OutputSpread& one : power.outputs) {
-        if (one.allowed_over_spread <= most) continue;
-        most = one.allowed_over_spread;
-        largest = fmt::format("at most {:.2g} of their spread, case {}, {}", most, power.case_id, one.output);
-      }
-      for (const declared::InputReplaced& one : power.inputs) tried += one.tried;
-    }
-    return fmt::format(
-        "the check allows less than outputs differ by ({}), and finds inputs of which a sixteenth is "
-        "not read ({} tried in {} cases)",
-        largest, tried, powers.size());
+    const CheckPowerFound found = look_at_power(lab_, {graph_file, sandbox(), seed(), threads()}, progress_);
+    for (const std::string& note : found.notes) skip(note);
+    if (found.words.empty()) return skip("what the check sees: there is no speed case");
+    report_check(found.weak.empty(), found.words, found.weak);
   }
 
   // ---- submissions ----
@@ -230,6 +195,8 @@ class Verification {
     for (const char* solution : {"naive", "optimized", "optimized_3xtf32"})
       if (fs::is_directory(reference_ / solution))
         all.push_back({solution, reference_ / solution, verdicts::kAccepted});
+    if (!lab_.device_truth.empty() && fs::is_directory(reference_ / lab_.device_truth))
+      all.push_back({"device-truth", reference_ / lab_.device_truth, verdicts::kAccepted});
     for (const fs::path& step : folders_in(reference_ / "steps"))
       all.push_back({"step-" + step.filename().string(), step, verdicts::kAccepted});
     for (const fs::path& wrong : folders_in(reference_ / "wrong")) {
@@ -274,6 +241,7 @@ class Verification {
     options.submissions = scratch.path() / "class";
     options.run = scratch.path() / "run";
     options.backend = backend;
+    if (backend != "cuda") options.baselines.clear();  // nothing is timed there
     options.allow_unsandboxed = options_.allow_unsandboxed;
     options.quiet = true;
     options.watcher = &progress_;
@@ -420,9 +388,15 @@ class Verification {
     GradeOptions options = without_clock(quick_cases(slow));
     const VerifyProgress::Step step(progress_, "false alarms, " + backend);
     const int count = static_cast<int>(options.cases.size());
-    options.least_runs = (options_.honest_runs + count - 1) / count;
+    // On the emulator as many at a time as there are cores, each with inputs of its own.
+    const int at_once = backend == "cuda" ? 1 : std::clamp(usable_cores(), 1, kMostAtOnce);
+    options.least_runs = (options_.honest_runs + count * at_once - 1) / (count * at_once);
+    options.inputs_of_their_own = true;
+    std::vector<Expected> copies;
+    for (int i = 1; i <= at_once; ++i)
+      copies.push_back({fmt::format("naive-{}", i), reference_ / "naive", verdicts::kAccepted});
     Found found;
-    judge({{"naive", reference_ / "naive", verdicts::kAccepted}}, backend, options, found);
+    judge(copies, backend, options, found);
     std::vector<std::string> alarms;
     for (const auto& [id, verdicts] : found)
       for (const auto& [verdict, words] : verdicts.words)
@@ -430,7 +404,7 @@ class Verification {
     report_check(
         alarms.empty(),
         fmt::format(
-            "no false alarm in {} runs of naive on the {}{}", options.least_runs * count, backend,
+            "no false alarm in {} runs of naive on the {}{}", options.least_runs * count * at_once, backend,
             slow.empty() ? "" : fmt::format("; no more of {}, which takes long", fmt::join(slow, ", "))),
         alarms);
   }

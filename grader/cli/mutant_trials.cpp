@@ -337,7 +337,7 @@ void MutantTrials::work(const std::vector<std::size_t>& order, std::atomic<std::
     throw_if_interrupted();
     if (seconds_since(begin) > limit_s) return;
     judge_mutant(judge, mutants_[order[i]]);
-    tell();
+    tell(std::max(double(next) / double(order.size()), seconds_since(begin) / limit_s));
   }
 }
 
@@ -423,9 +423,9 @@ bool MutantTrials::is_reached_in_shapes(JudgeServer& judge, const Mutant& mutant
   return reached_[place] = answer.refused || answer.faulted;
 }
 
-void MutantTrials::tell() {
+void MutantTrials::tell(double share) {
   const std::lock_guard lock(mutex_);
-  progress_.say(fmt::format("{} of {} tried, {} survive", tried_, mutants_.size(), survived_));
+  progress_.say(fmt::format("{} of {} tried, {} survive", tried_, mutants_.size(), survived_), share);
 }
 
 std::vector<std::string> MutantTrials::cases() const {

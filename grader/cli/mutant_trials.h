@@ -81,7 +81,7 @@ class MutantTrials {
   void look_where_it_shows(JudgeServer& judge, Mutant& mutant, const std::string& schedule,
                            const Outputs& in_cases);
   bool is_reached_in_shapes(JudgeServer& judge, const Mutant& mutant);
-  void tell();
+  void tell(double share);  // of the work that is done
 
   const MutantsOptions& options_;
   VerifyProgress& progress_;

@@ -74,6 +74,7 @@ void StudentLabRun::judge() {
   options.policy = options_.policy;
   options.allow_unsandboxed = true;  // your own code, on your own machine
   options.measure_speed = false;
+  options.own_run = true;
   options.quiet = true;
   options.watcher = this;
   grade(options);

@@ -36,6 +36,7 @@ void VerifyProgress::begin(const std::string& name) {
   step_ = name;
   step_begun_ = Clock::now();
   at_.clear();
+  share_ = 0;
   submissions_ = cases_ = compiled_ = judged_ = 0;
 }
 
@@ -57,9 +58,10 @@ void VerifyProgress::expect(int submissions, int cases) {
   cases_ = cases;
 }
 
-void VerifyProgress::say(const std::string& at) {
+void VerifyProgress::say(const std::string& at, double share) {
   const std::lock_guard lock(mutex_);
   at_ = at;
+  share_ = share;
 }
 
 void VerifyProgress::print(const std::string& line) {
@@ -102,9 +104,16 @@ void VerifyProgress::clear() {
   shown_ = false;
 }
 
-// Cases to come are taken to be as long as those before.
-double VerifyProgress::seconds_left() const {
-  return seconds_since(step_begun_) * (cases_ - judged_) / judged_;
+double VerifyProgress::share_done() const {
+  return cases_ > 0 ? static_cast<double>(judged_) / cases_ : share_;
+}
+
+// ", 84 s left". What is to come is taken to be as slow as what was; too early nothing is said.
+std::string VerifyProgress::time_left() const {
+  constexpr double kLeastS = 2, kLeastShare = 0.03;
+  const double spent = seconds_since(step_begun_), share = share_done();
+  if (spent < kLeastS || share < kLeastShare || share >= 1) return "";
+  return fmt::format(", {:.0f} s left", spent * (1 - share) / share);
 }
 
 // "  every case, emulator, 12 s: compiled 1 of 2, 3 of 24 cases, 84 s left (naive, case odd)".
@@ -113,10 +122,10 @@ std::string VerifyProgress::standing() const {
   if (cases_ > 0) {
     text += compiled_ < submissions_ ? fmt::format(": compiled {} of {}, ", compiled_, submissions_) : ": ";
     text += fmt::format("{} of {} cases", judged_, cases_);
-    if (judged_ > 1 && judged_ < cases_) text += fmt::format(", {:.0f} s left", seconds_left());
+    text += time_left();
     if (!at_.empty()) text += fmt::format(" ({})", at_);
   } else if (!at_.empty()) {
-    text += ": " + at_;
+    text += ": " + at_ + time_left();
   }
   return text;
 }

@@ -33,8 +33,9 @@ class VerifyProgress : public GradeWatcher {
 
   // Within a step: how many submissions are compiled, and how many cases of all of them judged.
   void expect(int submissions, int cases);
-  // Within a step of other work: "case image-3, 4 of 12".
-  void say(const std::string& at);
+  // Within a step of other work: "case image-3, 4 of 12". `share` of the step is done, where that is known:
+  // what is left is taken to be as slow.
+  void say(const std::string& at, double share = 0);
 
   // A lasting line on standard output.
   void print(const std::string& line);
@@ -55,13 +56,15 @@ class VerifyProgress : public GradeWatcher {
   void begin(const std::string& name);
   void end();
   void tick(const std::stop_token& stop);
-  double seconds_left() const;
+  double share_done() const;
+  std::string time_left() const;
   std::string standing() const;
   void clear();
 
   mutable std::mutex mutex_;
   bool terminal_, shown_ = false;
   std::string step_, at_;
+  double share_ = 0;
   Clock::time_point begun_ = Clock::now(), step_begun_, last_line_;
   int submissions_ = 0, cases_ = 0, compiled_ = 0, judged_ = 0;
   std::vector<Spent> spent_;

@@ -189,6 +189,36 @@ def test_the_oracle_answers_for_the_first_submission_and_all_others_get_the_same
     assert judged(runs_of_a_submission - 1)[1] > 0
 
 
+def test_a_second_run_of_ones_own_asks_no_oracle_unless_an_answer_is_damaged(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    for entry in (ROOT / ".cache").iterdir():
+        if entry.name != "answers":
+            (cache / entry.name).symlink_to(entry)
+    monkeypatch.setenv("WARPGRADE_CACHE", str(cache))
+    project.warpgrade("labs", "new", "dot")
+    lab = project.root / "reference/dot"
+    (lab / "lab.yaml").write_text(LAB, encoding="utf-8")
+    # An oracle that cannot answer without a file which is no part of what answers follow from.
+    (lab / "oracle.py").write_text(
+        ORACLE.replace("    products", '    open(__file__.replace("oracle.py", "there.md")).close()\n    products'),
+        encoding="utf-8",
+    )
+    (lab / "there.md").touch()
+    (lab / "naive/dot.cu").write_text(KERNEL, encoding="utf-8")
+    check = ("check", lab / "naive", "--lab", "dot", "--backend", "emulator")
+    assert "2 of 2 cases accepted" in project.warpgrade(*check)
+    (lab / "there.md").unlink()
+    assert "2 of 2 cases accepted" in project.warpgrade(*check)
+    kept = sorted((cache / "answers").glob("*.answer"))
+    assert kept and (cache / "answers").stat().st_mode & 0o077 == 0
+    for file in kept:
+        file.write_bytes(file.read_bytes()[:-1] + b"\x55")
+    assert "there.md" in project.warpgrade(*check, code=2)
+
+
 def test_a_new_lab_replaces_nothing(project: Project) -> None:
     (project.root / "student/dot").mkdir()
     (project.root / "student/dot/README.md").write_text("mine", encoding="utf-8")

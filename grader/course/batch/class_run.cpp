@@ -1,7 +1,6 @@
 #include "course/batch/class_run.h"
 
 #include <fnmatch.h>
-#include <sys/random.h>
 
 #include <algorithm>
 #include <atomic>
@@ -16,6 +15,7 @@
 #include "base/waiting.h"
 #include "base/yaml_place.h"
 #include "course/batch/judge_process.h"
+#include "course/batch/run_seed.h"
 #include "course/ingest/ingest.h"
 #include "course/ingest/times.h"
 #include "warpgrade/datasets/cache.h"
@@ -27,14 +27,6 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 namespace {
-
-std::string hidden_seed() {
-  unsigned char bytes[32];
-  if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes) throw JudgeFault("the system gave no random seed");
-  std::string digits;
-  for (unsigned char byte : bytes) digits += fmt::format("{:02x}", byte);
-  return digits;
-}
 
 // "?cora": cora where its source is on this machine.
 bool matches(const CaseSpec& spec, const std::string& given) {
@@ -300,7 +292,7 @@ void ClassRun::open() {
   if (!options_.class_in_run && fs::exists(folder_.root()) && !fs::is_empty(folder_.root())) {
     throw UsageError("{} is not empty, and it is not a run; choose another folder", folder_.root().string());
   }
-  seed_ = hidden_seed();
+  seed_ = repeats_inputs() ? seed_of_the_day() : hidden_seed();
   make_directories(folder_.seed_file().parent_path());
   fs::permissions(folder_.seed_file().parent_path(), fs::perms::owner_all);
   write_text(folder_.seed_file(), seed_);

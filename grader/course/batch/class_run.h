@@ -70,7 +70,11 @@ class ClassRun {
   const std::vector<CaseInput>& cases() const { return cases_; }
   const nlohmann::json& description() const { return run_; }  // run.json
   const std::string& seed() const { return seed_; }           // hidden
-  size_t index_of(const std::string& submission) const;       // throws UsageError
+  // Inputs are those of the day's other runs. Not where a program without a box could write answers.
+  bool repeats_inputs() const {
+    return options_.own_run && !on_gpu() && sandbox() == SandboxMode::kBubblewrap;
+  }
+  size_t index_of(const std::string& submission) const;  // throws UsageError
 
  private:
   void choose_policy();

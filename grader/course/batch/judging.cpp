@@ -118,6 +118,7 @@ JudgeJob Judging::outline(const Share& share) const {
   job.context.measure_speed = run_.options().measure_speed;
   job.context.another_follows = share.another_follows;
   job.context.speed_budget_s = run_.options().speed_budget_s;
+  job.context.keep_answers = run_.repeats_inputs();
   job.context.least_runs = run_.options().least_runs;
   job.context.process_pairs = run_.options().process_pairs;
   job.context.least_pairs = run_.options().least_pairs;
@@ -147,6 +148,7 @@ JudgeJob Judging::job_for(size_t i, std::vector<CaseInput> cases, const Share& s
     job.context.baselines.push_back({"self", runner_spec("self", compiled_[i].executable, share), true});
   }
   job.context.seed = Sha256().part(run_.seed()).part(submission.id).hex();
+  if (run_.options().inputs_of_their_own) job.context.run_seed = job.context.seed;
   job.context.keep_calls = run_.options().keep_calls.string();
   return job;
 }

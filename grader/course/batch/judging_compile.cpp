@@ -146,11 +146,18 @@ JudgeContext::BaselineRunner Judging::baseline_runner(const Lab& lab, const Base
   spec.sandbox = SandboxMode::kUnsandboxed;  // ours
   spec.vendor_libraries = true;
   spec.executor.clear();
-  return {baseline.name, spec, baseline.every_pair};
+  return {baseline.name, spec, baseline.every_pair, false};
 }
 
 void Judging::compile_baselines() {
-  if (!run_.on_gpu()) return;
+  // On the emulator nothing is timed: one that was asked for runs where the oracle refuses a program.
+  if (!run_.on_gpu() && run_.options().baselines.empty()) return;
+  // Students' hand-outs are without it: there the first baseline answers.
+  const auto truth = run_.lab().device_truth();
+  if (truth && run_.on_gpu() && fs::exists(project_root() / truth->folder)) {
+    baselines_.push_back(baseline_runner(run_.lab(), *truth));
+    baselines_.back().for_truth = true;
+  }
   for (const Baseline& baseline : chosen_baselines()) {
     progress_.update("compiling baseline " + baseline.name);
     baselines_.push_back(baseline_runner(run_.lab(), baseline));

@@ -48,6 +48,8 @@ struct GradeOptions {
   std::optional<double> baseline_budget_s;  // event time that a baseline may take in a case; none: all pairs
   std::string checks =
       "memcheck,initcheck,racecheck,synccheck,leakcheck,counters";  // of the emulator (its README.md)
+  bool inputs_of_their_own = false;  // of each submission, not the class's; not kept in batch.json
+  bool own_run = false;  // a student's, of no grade: the day's inputs once more; not kept in batch.json
   bool quiet = false;
   GradeWatcher* watcher = nullptr;   // not kept in batch.json
   std::filesystem::path keep_calls;  // of one case on the emulator: see JudgeContext; not kept in batch.json

@@ -124,6 +124,8 @@ struct LabDeclaration {
   std::string plan_type;     // "ScanPlan"; empty: the lab has no plan
   std::string truth;         // "oracle.py"
   std::string second_truth;  // another implementation, for `labs verify`; empty: none
+  // Of the lab's folder, a program that gives the truth of timed repetitions; empty: the first baseline does.
+  std::string device_truth;
   std::string check_script;
   std::map<std::string, Check> checks;  // by output
   Work work;

@@ -49,7 +49,8 @@ class Reader {
 
   LabDeclaration read() {
     root_.only({"schema", "name", "summary", "parameters", "scalars", "structures", "arrays", "call", "truth",
-                "second_truth", "check", "work", "terms", "baselines", "hard", "cases", "runs", "limits"});
+                "second_truth", "device_truth", "check", "work", "terms", "baselines", "hard", "cases",
+                "runs", "limits"});
     lab_.folder = file_.parent_path();
     lab_.name = read_lab_name(root_, lab_.folder);
     if (!is_identifier(lab_.name)) root_["name"].fail("letters, digits and _");
@@ -288,6 +289,8 @@ class Reader {
   void read_truth() {
     lab_.truth = read_oracle(root_["truth"]);
     if (root_["second_truth"].defined()) lab_.second_truth = read_oracle(root_["second_truth"]);
+    if (root_["device_truth"].defined())
+      lab_.device_truth = read_path_below(root_["device_truth"], lab_.folder);
   }
 
   std::string read_oracle(const YamlPlace& place) const {

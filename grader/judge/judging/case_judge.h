@@ -71,6 +71,7 @@ class CaseJudge {
   virtual Outcome judge_submission();
   // Checked runs: one, one that catches what was kept from it, and one behind another plan.
   virtual int least_runs() const { return 3; }
+  virtual int least_pairs() const { return context_.least_pairs; }
   // Of the order of plans, checked runs and the timed phase.
   virtual std::uint64_t order_seed() const { return seed("order"); }
   // Comes before each plan: 0, 1, ...; the timed phase is its own.
@@ -188,6 +189,7 @@ class CaseJudge {
   std::optional<Outcome> timed_pair(TimedPair& timed, Inputs inputs);
   std::optional<Outcome> timed_submission(const Arguments& arguments, TimedPair& timed);
   std::optional<Outcome> timed_baselines(const Arguments& arguments, TimedPair& timed);
+  void note_baseline_s_time(TimedBaseline& baseline, const Answer& answer, TimedPair& timed);
   Outcome too_many_voids() const;
   std::optional<Outcome> finish_timing(const PairedTiming& timing, const std::string& main_baseline);
   std::optional<Outcome> plan_again();

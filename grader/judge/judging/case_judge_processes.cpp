@@ -187,8 +187,9 @@ std::optional<Outcome> CaseJudge::start_baselines() {
   const Phases::Scope starting(phases_, "baselines");
   const int ahead = context_.services->has_room() ? context_.process_pairs : 1;
   for (const auto& entry : context_.baselines) {
-    TimedBaseline baseline{entry.name, entry.spec, entry.every_pair};
-    if (context_.baseline_budget_s) baseline.budget_us = 1e6 * *context_.baseline_budget_s;
+    TimedBaseline baseline{entry.name, entry.spec, entry.every_pair, entry.for_truth};
+    if (context_.baseline_budget_s && !entry.for_truth)
+      baseline.budget_us = 1e6 * *context_.baseline_budget_s;
     phase_->baselines.push_back(std::move(baseline));
     for (int process = 0; process < ahead; ++process) start_runner(phase_->baselines.back());
   }

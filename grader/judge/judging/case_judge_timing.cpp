@@ -18,7 +18,7 @@ namespace {
 
 using protocol::Op;
 
-constexpr double kSlowUs = 1e5;  // a program to whose runs the loading of code is nothing
+constexpr double kSlowUs = 5e4;  // a program to whose runs the loading of code is nothing
 // Pairs that may be redone, as a share of those that are kept, or a few: of pairs while the GPU throttled,
 // and of pairs whose start was not known in time. More would let a program choose the runs that count.
 constexpr double kRedoneShare = 0.2;
@@ -32,8 +32,7 @@ nlohmann::json gpu_state_json(const std::string& uuid) {
 }  // namespace
 
 std::optional<Outcome> CaseJudge::timed_phase() {
-  phase_ = std::make_unique<TimedPhase>(context_.baselines.empty() ? "" : context_.baselines.front().name,
-                                        context_);
+  phase_ = std::make_unique<TimedPhase>(context_, least_pairs());
   std::optional<Outcome> fault = time_baselines_and_submission();
   if (!fault && phase_->first) fault = end_partner(true);
   submission_->resume();
@@ -70,7 +69,7 @@ std::optional<Outcome> CaseJudge::time_baselines_and_submission() {
 // Runs that the timed phase may still have, as far as it is known: until it is decided next how many.
 int CaseJudge::pairs_to_come() const {
   if (!timed()) return 0;
-  if (!phase_) return 1 + std::max(kLooks[0], context_.least_pairs / context_.process_pairs);
+  if (!phase_) return 1 + std::max(kLooks[0], least_pairs() / context_.process_pairs);
   const int processes = context_.process_pairs - phase_->process - 1;
   if (phase_->process > 0) return phase_->most_runs * (processes + 1) - phase_->runs;
   int next = phase_->most_runs;
@@ -122,7 +121,7 @@ std::optional<Outcome> CaseJudge::measure() {
   timing_["phases"] = timed_phases_.to_json();
   ratios_ = phase.timing.ratios_json();
   ratios_with_host_ = phase.timing.ratios_json(PairedTiming::Counted::kDeviceAndHost);
-  return finish_timing(phase.timing, phase.baselines.empty() ? "" : phase.baselines.front().name);
+  return finish_timing(phase.timing, context_.main_baseline());
 }
 
 // What the submission's calls may still take is enough for the least runs of the process pairs to come, and
@@ -274,21 +273,15 @@ std::optional<Outcome> CaseJudge::timed_baselines(const Arguments& arguments, Ti
   for (TimedBaseline& baseline : phase_->baselines) {
     ++number;
     if (baseline.done() || (!timed.counts && !baseline.every_pair)) continue;
+    const bool gives_truth = number == 1 && wants_main_baseline();
+    if (baseline.for_truth && !gives_truth) continue;
     timed_phases_.enter("inputs");
     buffers_->poison();
     const Answer answer = timed_turn(*baseline.runner, Op::kRun, arguments);
     if (!answer.ok()) return explain_baseline(baseline, baseline.runner->explain(answer, "run").message);
     timed.is_void = timed.is_void || (answer.reply.flags & protocol::kFlagVoid) != 0;
-    const double time_us = std::max(0.0, answer.reply.stamps_us - answer.reply.constant_us);
-    timed.sample.baseline_us[baseline.name] = time_us;
-    timed.sample.baseline_host_us[baseline.name] = answer.reply.host_us;
-    const bool is_main = number == 1;
-    if (is_main) {
-      timed.sample.baseline_clock_excess_us = answer.reply.clock_us - time_us;
-      if (!timed.is_void) trusted_constant_us_ = answer.reply.constant_us;
-    }
-    baseline.spent_us += time_us;
-    if (baseline.in_process++ > 0 && !(is_main && wants_main_baseline())) continue;
+    if (!baseline.for_truth) note_baseline_s_time(baseline, answer, timed);
+    if (baseline.in_process++ > 0 && !gives_truth) continue;
     timed_phases_.enter("checks");
     buffers_->snapshot();
     // The submission's kernels had the inputs mapped: a change of it is the submission's doing.
@@ -297,6 +290,17 @@ std::optional<Outcome> CaseJudge::timed_baselines(const Arguments& arguments, Ti
       throw JudgeFault("baseline {} is wrong on {}: {}", baseline.name, spec_.id, fault->message);
   }
   return std::nullopt;
+}
+
+void CaseJudge::note_baseline_s_time(TimedBaseline& baseline, const Answer& answer, TimedPair& timed) {
+  const double time_us = std::max(0.0, answer.reply.stamps_us - answer.reply.constant_us);
+  timed.sample.baseline_us[baseline.name] = time_us;
+  timed.sample.baseline_host_us[baseline.name] = answer.reply.host_us;
+  if (baseline.name == context_.main_baseline()) {
+    timed.sample.baseline_clock_excess_us = answer.reply.clock_us - time_us;
+    if (!timed.is_void) trusted_constant_us_ = answer.reply.constant_us;
+  }
+  baseline.spent_us += time_us;
 }
 
 std::optional<Outcome> CaseJudge::finish_timing(const PairedTiming& timing,

@@ -83,7 +83,8 @@ json JudgeJob::to_json() const {
   for (const auto& baseline : context.baselines) {
     baselines.push_back({{"name", baseline.name},
                          {"runner", runner_to_json(baseline.spec)},
-                         {"every_pair", baseline.every_pair}});
+                         {"every_pair", baseline.every_pair},
+                         {"for_truth", baseline.for_truth}});
   }
   for (const CaseInput& input : cases) case_list.push_back(case_to_json(input));
   return {{"lab", lab},
@@ -103,6 +104,7 @@ json JudgeJob::to_json() const {
           {"measure_speed", context.measure_speed},
           {"another_follows", context.another_follows},
           {"first_refusal_ends", context.first_refusal_ends},
+          {"keep_answers", context.keep_answers},
           {"note_outputs", context.note_outputs},
           {"keep_calls", context.keep_calls},
           {"gpu_lease", context.gpu_lease},
@@ -116,8 +118,8 @@ JudgeJob JudgeJob::from_json(const json& j) {
   job.context.backend = j.at("backend");
   job.context.submission = runner_from_json(j.at("submission"));
   for (const json& baseline : j.at("baselines")) {
-    job.context.baselines.push_back(
-        {baseline.at("name"), runner_from_json(baseline.at("runner")), baseline.at("every_pair")});
+    job.context.baselines.push_back({baseline.at("name"), runner_from_json(baseline.at("runner")),
+                                     baseline.at("every_pair"), baseline.at("for_truth")});
   }
   job.context.older_interface = j.at("older_interface");
   job.context.seed = j.at("seed");
@@ -133,6 +135,7 @@ JudgeJob JudgeJob::from_json(const json& j) {
   job.context.measure_speed = j.at("measure_speed");
   job.context.another_follows = j.at("another_follows");
   job.context.first_refusal_ends = j.at("first_refusal_ends");
+  job.context.keep_answers = j.at("keep_answers");
   job.context.note_outputs = j.at("note_outputs");
   job.context.keep_calls = j.at("keep_calls");
   job.context.gpu_lease = j.at("gpu_lease");

@@ -46,6 +46,8 @@ class Lab {
   virtual Terms terms() const = 0;
   virtual std::vector<CaseSpec> cases() const = 0;
   virtual std::vector<Baseline> baselines() const = 0;
+  // A program that says what is right in timed repetitions, in the first baseline's place; it is not timed.
+  virtual std::optional<Baseline> device_truth() const { return std::nullopt; }
 
   // The cases of a list as lab.yaml has one; policies add their own to a lab's. Throws UsageError naming
   // file, line, key and what was expected.

@@ -35,6 +35,7 @@ struct CaseJudge::TimedBaseline {
   std::string name;
   RunnerSpec spec;
   bool every_pair = true;
+  bool for_truth = false;  // not timed
   std::optional<double> budget_us = {};
   std::deque<Attached> waiting = {};           // for the process pairs to come
   std::unique_ptr<RunnerProcess> runner = {};  // of the process pair at hand
@@ -51,10 +52,10 @@ struct CaseJudge::TimedBaseline {
 
 // The timed phase goes from process pair to process pair.
 struct CaseJudge::TimedPhase {
-  TimedPhase(const std::string& main_baseline, const JudgeContext& context)
-      : timing(main_baseline, context.process_pairs),
+  TimedPhase(const JudgeContext& context, int least_pairs)
+      : timing(context.main_baseline(), context.process_pairs),
         most_runs((context.max_pairs + context.process_pairs - 1) / context.process_pairs),
-        least_runs((context.least_pairs + context.process_pairs - 1) / context.process_pairs) {}
+        least_runs((least_pairs + context.process_pairs - 1) / context.process_pairs) {}
 
   PairedTiming timing;
   std::vector<TimedBaseline> baselines;

@@ -16,9 +16,16 @@ int least_runs_of(const LabDeclaration& lab, const JudgeContext& context) {
   return std::max({lab.runs, static_cast<int>(lab.hard.size()) + 1, context.least_runs});
 }
 
-int oracles_repetition(const RunSeeds& seeds, const JudgeContext& context) {
-  const int least = std::min(
-      {kLooks[0], context.least_pairs / context.process_pairs, context.max_pairs / context.process_pairs});
+int least_pairs_of(const LabDeclaration& lab, const JudgeContext& context) {
+  const bool exact = std::all_of(lab.checks.begin(), lab.checks.end(), [](const auto& check) {
+    return check.second.kind == declaration::CheckKind::kExact;
+  });
+  return exact ? (context.least_pairs + 2) / 3 : context.least_pairs;
+}
+
+int oracles_repetition(const RunSeeds& seeds, const JudgeContext& context, int least_pairs) {
+  const int least =
+      std::min({kLooks[0], least_pairs / context.process_pairs, context.max_pairs / context.process_pairs});
   return 2 + static_cast<int>(seeds.oracles_repetition() % static_cast<unsigned>(std::max(1, least)));
 }
 
@@ -46,7 +53,7 @@ std::vector<PlannedAnswers> planned_answers(const LabDeclaration& lab, const Jud
     for (int run = 0; run < planned.before + planned.after; ++run) runs.push_back(seeds.check(++checks));
     if (!planned.timed) continue;
     runs.push_back(seeds.repetition(1));
-    runs.push_back(seeds.repetition(oracles_repetition(seeds, context)));
+    runs.push_back(seeds.repetition(oracles_repetition(seeds, context, least_pairs_of(lab, context))));
   }
   return all;
 }
@@ -57,7 +64,7 @@ void make_answers_ahead(const LabDeclaration& lab, const CaseDeclaration& declar
                         const JudgeContext& context, const CaseInput& input) {
   if (!lab.check_script.empty()) return;  // it finds out by itself what is right
   const RunSeeds seeds(context.run_seed, declared.id, static_cast<int>(lab.hard.size()));
-  const KeptAnswers answers = keeper.answers(lab, declared, context);
+  const KeptAnswers answers = keeper.answers(lab, input.spec, context);
   const auto runs = keeper.runs(lab, declared, context, input.file, false);
   const bool timed = CaseJudge::is_timed(context, input.spec);
   for (PlannedAnswers& planned : planned_answers(lab, context, seeds, timed)) {

@@ -10,9 +10,12 @@ namespace warpgrade::declared {
 
 // Checked runs of a case.
 int least_runs_of(const declaration::LabDeclaration& lab, const JudgeContext& context);
+// Timed pairs of a case, however slow the program is. Where every cell is compared exactly each run tells much,
+// and a third is enough; check_power.h holds it against the lab's inputs.
+int least_pairs_of(const declaration::LabDeclaration& lab, const JudgeContext& context);
 // The timed repetition that is always the oracle's: within the least runs that the first process pair has,
 // behind the pair that does not count.
-int oracles_repetition(const RunSeeds& seeds, const JudgeContext& context);
+int oracles_repetition(const RunSeeds& seeds, const JudgeContext& context, int least_pairs);
 // What KeptAnswers knows a plan by.
 std::uint64_t plan_of_answers(const declaration::LabDeclaration& lab, std::uint64_t plan_seed);
 

@@ -157,6 +157,9 @@ Answer CaseArrays::copy_answer() const {
 void CaseArrays::put_answer(const Answer& answer) {
   const auto outputs = lab_.outputs();
   for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (answer.truth(i).size() != truth(*outputs[i]).size() ||
+        answer.magnitudes(i).size() != magnitudes(*outputs[i]).size())
+      throw JudgeFault("an answer that was kept for {} is of another size", case_.id);
     std::ranges::copy(answer.truth(i), truth(*outputs[i]).begin());
     const Slot& here = slot(*outputs[i]);
     if (here.has_magnitude)

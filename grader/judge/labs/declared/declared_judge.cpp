@@ -43,7 +43,7 @@ class DeclaredJudge : public ArraysJudge {
         case_(declared),
         work_(keeper.cell_work(judge_context)),
         seeds_(judge_context.run_seed, declared.id, static_cast<int>(lab.hard.size())),
-        answers_(keeper.answers(lab, declared, judge_context)),
+        answers_(keeper.answers(lab, input.spec, judge_context)),
         runs_(keeper.runs(lab, declared, judge_context, input.file, true)) {}
 
  private:
@@ -149,6 +149,7 @@ class DeclaredJudge : public ArraysJudge {
 
   int checks_to_come() const { return std::max(0, least_runs() - checks_); }
   int least_runs() const override { return least_runs_of(lab_, context()); }
+  int least_pairs() const override { return least_pairs_of(lab_, context()); }
 
   void prepare_plan(int number, bool) override {
     if (number > 0) draw_for_plan();
@@ -187,12 +188,11 @@ class DeclaredJudge : public ArraysJudge {
 
   // Ours, in every pair, and an output that can be compared cell by cell.
   bool may_trust_baseline() const {
-    return timed() && lab_.check_script.empty() && is_baseline_ours() &&
+    return timed() && work_ != nullptr && lab_.check_script.empty() && is_baseline_ours() &&
            context().baselines.front().every_pair;
   }
   bool is_baseline_ours() const {
-    return work_ != nullptr && !context().baselines.empty() &&
-           context().baselines.front().spec.vendor_libraries;
+    return !context().baselines.empty() && context().baselines.front().spec.vendor_libraries;
   }
   // Where there is no room, the oracle answers.
   void make_room_for_pairs() {
@@ -202,7 +202,7 @@ class DeclaredJudge : public ArraysJudge {
       pairs_.reset();
     }
   }
-  int chosen_repetition() const { return oracles_repetition(seeds_, context()); }
+  int chosen_repetition() const { return oracles_repetition(seeds_, context(), least_pairs()); }
   // The baseline has been held against the oracle by this judge: in this case, and for what the plan sees.
   std::string held_name() const {
     return fmt::format("held: {} {} {} plan {}", lab_.name, case_.id,

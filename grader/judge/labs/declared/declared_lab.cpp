@@ -38,6 +38,12 @@ class DeclaredLab : public Lab {
     return baselines;
   }
 
+  std::optional<Baseline> device_truth() const override {
+    if (lab_.device_truth.empty()) return std::nullopt;
+    return Baseline{
+        "device_truth", std::filesystem::path("reference") / lab_.name / lab_.device_truth, {}, true};
+  }
+
   void check_dataset(const CaseSpec& spec, const std::filesystem::path& file) const override {
     const auto matrix = datasets::CsrFile::open(file);
     const std::string misfit = csr_misfit(lab_, case_of(spec), matrix.rows(), matrix.nnz());

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "judge/labs/declared/answer_files.h"
 #include "judge/labs/declared/ranges.h"
 
 namespace warpgrade::declared {
@@ -46,12 +47,21 @@ std::string KeptAnswers::name(std::uint64_t plan, std::uint64_t run) const {
 }
 
 std::shared_ptr<const Answer> KeptAnswers::find(std::uint64_t plan, std::uint64_t run) const {
-  return kept_.find<Answer>(name(plan, run));
+  const std::string wanted = name(plan, run);
+  if (auto kept = kept_.find<Answer>(wanted)) return kept;
+  if (files_ == nullptr) return nullptr;
+  auto read = files_->find(wanted);
+  return read ? keep(wanted, std::move(*read)) : nullptr;
 }
 
 std::shared_ptr<const Answer> KeptAnswers::add(std::uint64_t plan, std::uint64_t run, Answer answer) const {
+  if (files_ != nullptr) files_->add(name(plan, run), answer);
+  return keep(name(plan, run), std::move(answer));
+}
+
+std::shared_ptr<const Answer> KeptAnswers::keep(const std::string& name, Answer answer) const {
   auto kept = std::make_shared<const Answer>(std::move(answer));
-  kept_.add(name(plan, run), kept, kept->bytes(), most_bytes_);
+  kept_.add(name, kept, kept->bytes(), most_bytes_);
   return kept;
 }
 

@@ -25,6 +25,7 @@ class Answer {
   std::span<const std::byte> magnitudes(std::size_t output) const {
     return outputs_[output].magnitudes.span();
   }
+  std::size_t outputs() const { return outputs_.size(); }
   std::size_t bytes() const;
 
  private:
@@ -41,11 +42,17 @@ class Answer {
   std::vector<Output> outputs_;
 };
 
+class AnswerFiles;
+
 class KeptAnswers {
  public:
-  // Of one case. `most_bytes`: all that the judge may keep.
-  KeptAnswers(KeptData& kept, std::string lab, std::string case_id, std::size_t most_bytes)
-      : kept_(kept), of_case_(std::move(lab) + " " + std::move(case_id)), most_bytes_(most_bytes) {}
+  // Of one case. `most_bytes`: all that the judge may keep. `files`: those of earlier runs, or null.
+  KeptAnswers(KeptData& kept, std::string lab, std::string case_id, std::size_t most_bytes,
+              std::shared_ptr<const AnswerFiles> files)
+      : kept_(kept),
+        of_case_(std::move(lab) + " " + std::move(case_id)),
+        most_bytes_(most_bytes),
+        files_(std::move(files)) {}
 
   // `plan`: what the truth depends on besides the run's inputs; 0 where a plan sees no array.
   std::shared_ptr<const Answer> find(std::uint64_t plan, std::uint64_t run) const;
@@ -53,10 +60,12 @@ class KeptAnswers {
 
  private:
   std::string name(std::uint64_t plan, std::uint64_t run) const;
+  std::shared_ptr<const Answer> keep(const std::string& name, Answer answer) const;
 
   KeptData& kept_;
   std::string of_case_;
   std::size_t most_bytes_;
+  std::shared_ptr<const AnswerFiles> files_;
 };
 
 }  // namespace warpgrade::declared

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "judge/judging/services.h"
+#include "judge/labs/declared/answer_files.h"
 #include "judge/labs/declared/built_oracle.h"
 
 namespace warpgrade::declared {
@@ -28,6 +29,8 @@ OracleProcess& OracleKeeper::get(const LabDeclaration& lab, const JudgeContext& 
   if (process != nullptr && process->alive()) return *process;
   const int threads = number == 0 ? context.threads : 1;
   process = std::make_unique<OracleProcess>(oracle_spec(lab, lab.truth, context.submission.sandbox, threads));
+  // On the emulator all answers may be kept ones.
+  if (on_gpu(context)) process->start();
   return *process;
 }
 
@@ -50,11 +53,14 @@ CellWork* OracleKeeper::cell_work(const JudgeContext& context) {
   return work_.get();
 }
 
-KeptAnswers OracleKeeper::answers(const LabDeclaration& lab, const CaseDeclaration& declared,
+KeptAnswers OracleKeeper::answers(const LabDeclaration& lab, const CaseSpec& spec,
                                   const JudgeContext& context) {
   if (most_answer_bytes_ == 0)
     most_answer_bytes_ = on_gpu(context) ? memory_for_prepared_runs() : kAnswersOnEmulator;
-  return {context.services->kept_data(), lab.name, declared.id, most_answer_bytes_};
+  std::shared_ptr<const AnswerFiles> files;
+  if (auto found = answer_files(lab, spec, context))
+    files = std::make_shared<const AnswerFiles>(std::move(*found));
+  return {context.services->kept_data(), lab.name, spec.id, most_answer_bytes_, std::move(files)};
 }
 
 std::unique_ptr<PreparedRuns> OracleKeeper::runs(const LabDeclaration& lab, const CaseDeclaration& declared,

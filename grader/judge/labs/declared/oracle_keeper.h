@@ -24,7 +24,7 @@ class OracleKeeper {
   CellWork* cell_work(const JudgeContext& context);
 
   // Those of a case. The memory for all answers is settled when a judge's first case asks.
-  KeptAnswers answers(const declaration::LabDeclaration& lab, const declaration::CaseDeclaration& declared,
+  KeptAnswers answers(const declaration::LabDeclaration& lab, const CaseSpec& spec,
                       const JudgeContext& context);
   // The case's runs; inputs are drawn on the GPU where there is one. `for_program`: there is one that may
   // fail at once.

@@ -102,7 +102,10 @@ void UnmapMemory::operator()(std::byte* memory) const {
 }
 
 OracleProcess::OracleProcess(const OracleSpec& spec)
-    : spec_(spec), output_(std::make_shared<ProgramOutput>(kMostOutput)) {
+    : spec_(spec), output_(std::make_shared<ProgramOutput>(kMostOutput)) {}
+
+void OracleProcess::start() {
+  if (process_ != nullptr) return;
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
     throw JudgeFault("no socket for the oracle: {}", std::strerror(errno));
@@ -120,12 +123,19 @@ OracleProcess::OracleProcess(const OracleSpec& spec)
 
 void OracleProcess::set_memory(std::size_t bytes) {
   const std::size_t size = std::max<std::size_t>(bytes, 1);
-  const FileDescriptor fd = sealed_memory("oracle", size);
+  FileDescriptor fd = sealed_memory("oracle", size);
   void* mapped = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
   if (mapped == MAP_FAILED) throw JudgeFault("cannot map {} MiB for the oracle", size >> 20);
   mapping_ = std::unique_ptr<std::byte, UnmapMemory>(static_cast<std::byte*>(mapped), UnmapMemory{size});
   memory_ = {mapping_.get(), bytes};
-  exchange({{"op", "memory"}, {"bytes", size}}, fd.get());
+  if (process_ == nullptr)
+    unsent_memory_ = std::move(fd);
+  else
+    send_memory(fd.get());
+}
+
+void OracleProcess::send_memory(int descriptor) {
+  exchange({{"op", "memory"}, {"bytes", std::max<std::size_t>(memory_.size(), 1)}}, descriptor);
 }
 
 void OracleProcess::release_memory() noexcept {
@@ -135,11 +145,13 @@ void OracleProcess::release_memory() noexcept {
   } catch (...) {
     memory_ = {};
     mapping_.reset();
-    process_->kill();
+    if (process_ != nullptr) process_->kill();
   }
 }
 
 nlohmann::json OracleProcess::ask(const nlohmann::json& request) {
+  start();
+  if (const FileDescriptor memory = std::move(unsent_memory_)) send_memory(memory.get());
   return exchange(request, -1);
 }
 

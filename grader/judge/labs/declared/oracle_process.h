@@ -34,8 +34,10 @@ struct UnmapMemory {
 
 class OracleProcess {
  public:
-  // Sends the process on its way; what is wrong with it is told by the first request.
+  // The process is sent on its way by start(), or by the first request, which tells what is wrong with it.
   explicit OracleProcess(const OracleSpec& spec);
+  // Of a process that is there already, nothing. It ends with the thread that starts it: one that stays.
+  void start();
 
   // New memory of this size for the requests that follow, zeroed; what was there before is gone.
   void set_memory(std::size_t bytes);
@@ -47,9 +49,11 @@ class OracleProcess {
   // died or took too long.
   nlohmann::json ask(const nlohmann::json& request);
 
-  bool alive() const { return process_->alive(); }
+  // Or not yet started.
+  bool alive() const { return process_ == nullptr || process_->alive(); }
 
  private:
+  void send_memory(int descriptor);
   nlohmann::json exchange(const nlohmann::json& request, int descriptor);
   nlohmann::json receive(std::chrono::milliseconds limit);
   [[noreturn]] void give_up(const std::string& why);
@@ -59,6 +63,7 @@ class OracleProcess {
   std::shared_ptr<ProgramOutput> output_;
   std::unique_ptr<BoxedProcess> process_;
   bool greeted_ = false;
+  FileDescriptor unsent_memory_;  // for a process that is not there yet
   std::unique_ptr<std::byte, UnmapMemory> mapping_;
   std::span<std::byte> memory_;
 };

@@ -171,6 +171,7 @@ void PreparedRuns::prepare_several(const Seeds& seeds, int count) {
 // have ended.
 void PreparedRuns::prepare_at_once(std::size_t count) {
   const int threads = std::max(1, limits_.threads / static_cast<int>(count));
+  for (std::size_t i = 0; i < count; ++i) ready_[i]->oracle->start();  // they outlive the threads
   std::vector<std::exception_ptr> failures(count);
   const auto work = [&](std::size_t i) {
     try {
