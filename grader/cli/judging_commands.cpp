@@ -92,7 +92,7 @@ std::vector<fs::path> reference_solutions(const std::string& lab) {
   }
   std::sort(steps.begin(), steps.end());
   folders.insert(folders.end(), steps.begin(), steps.end());
-  folders.push_back(room / "optimized");
+  for (const char* solution : {"optimized", "optimized_3xtf32"}) folders.push_back(room / solution);
   std::erase_if(folders, [](const fs::path& folder) { return !fs::is_directory(folder); });
   return folders;
 }

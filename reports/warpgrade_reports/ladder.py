@@ -23,6 +23,7 @@ from warpgrade_reports.reading import read_run
 from warpgrade_reports.source import ReportInputError, finite
 
 MOST_KERNELS = 4  # that a step's line names
+_LAST = ("optimized", "optimized_3xtf32")  # the second: by tensor cores, with fp32's accuracy (matmul)
 _PREFIX = "step"
 _KERNEL_LETTERS = 38
 
@@ -133,12 +134,12 @@ def ladder(run: Run) -> list[Submission]:
     if not steps:
         return []
     ends = {s.id: s for s in run.staff}
-    return [*filter(None, [ends.get("naive")]), *steps, *filter(None, [ends.get("optimized")])]
+    return [*filter(None, [ends.get("naive")]), *steps, *filter(None, map(ends.get, _LAST))]
 
 
 def climbers(run: Run) -> list[Submission]:
     """The ladder with its ends, or the ends alone of a run without steps."""
-    return ladder(run) or [s for name in ("naive", "optimized") for s in run.staff if s.id == name]
+    return ladder(run) or [s for name in ("naive", *_LAST) for s in run.staff if s.id == name]
 
 
 def climb_of(run: Run, launches: Run | None = None) -> Climb | None:

@@ -355,7 +355,7 @@ TEST_F(TidiedSourcesTest, AProjectsFolderIsOneSubmissionAndAClassIsMany) {
 TEST(TidiedCorpus, SolutionsOfTheStaffAndAcceptedSubmissionsAreReadAsTheyAre) {
   std::vector<std::pair<fs::path, std::string>> folders;
   for (const auto& lab : fs::directory_iterator(project_root() / "reference"))
-    for (const char* solution : {"naive", "optimized"})
+    for (const char* solution : {"naive", "optimized", "optimized_3xtf32"})
       if (fs::is_directory(lab.path() / solution))
         folders.emplace_back(lab.path() / solution, lab.path().filename().string());
   for (const auto& each : fs::directory_iterator(project_root() / "grader/tests/submissions/accepted")) {
