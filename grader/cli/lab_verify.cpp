@@ -248,9 +248,7 @@ class Verification {
       if (!by_time && one.id != "naive" && one.id != "optimized") options.untimed.insert(one.id);
     }
     const auto cases = select_cases(find_lab(lab_.name), policy(), options.cases, backend).size();
-    const auto failing = options.until_refused.size();
-    progress_.expect(static_cast<int>(submissions.size()),
-                     static_cast<int>((submissions.size() - failing) * cases + failing));
+    progress_.expect(static_cast<int>(submissions.size()), static_cast<int>(cases), options.until_refused);
     const GradeSummary summary = grade(options);
     for (const json& record : RunFolder(summary.run).read_records()) {
       Verdicts& of = found[record.at("submission").at("id")];

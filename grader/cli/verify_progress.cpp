@@ -7,11 +7,13 @@
 #include <algorithm>
 #include <condition_variable>
 #include <cstdio>
+#include <utility>
 
 #include "base/elapsed.h"
 #include "base/say.h"
 #include "base/terminal.h"
 #include "base/text.h"
+#include "judge/judging/verdict.h"
 
 namespace warpgrade {
 namespace {
@@ -37,7 +39,9 @@ void VerifyProgress::begin(const std::string& name) {
   step_begun_ = Clock::now();
   at_.clear();
   share_ = 0;
-  submissions_ = cases_ = compiled_ = judged_ = 0;
+  submissions_ = cases_of_each_ = compiled_ = judged_ = 0;
+  until_refused_.clear();
+  judged_of_.clear();
 }
 
 void VerifyProgress::end() {
@@ -52,10 +56,11 @@ void VerifyProgress::end() {
   clear();
 }
 
-void VerifyProgress::expect(int submissions, int cases) {
+void VerifyProgress::expect(int submissions, int cases_of_each, std::set<std::string> until_refused) {
   const std::lock_guard lock(mutex_);
   submissions_ = submissions;
-  cases_ = cases;
+  cases_of_each_ = cases_of_each;
+  until_refused_ = std::move(until_refused);
 }
 
 void VerifyProgress::say(const std::string& at, double share) {
@@ -92,9 +97,13 @@ void VerifyProgress::case_started(const std::string& case_id) {
 
 void VerifyProgress::case_recorded(const nlohmann::json& record) {
   const std::lock_guard lock(mutex_);
-  ++judged_;
-  at_ = fmt::format("{}, case {}", record.at("submission").at("id").get<std::string>(),
-                    record.at("case").at("id").get<std::string>());
+  const std::string submission = record.at("submission").at("id");
+  const bool ends = until_refused_.contains(submission) &&
+                    record.at("outcome").at("verdict").get<std::string>() != verdicts::kAccepted;
+  const int more = ends ? cases_of_each_ - judged_of_[submission] : 1;
+  judged_of_[submission] += more;
+  judged_ += more;
+  at_ = fmt::format("{}, case {}", submission, record.at("case").at("id").get<std::string>());
 }
 
 // Called with the lock held.
@@ -105,7 +114,8 @@ void VerifyProgress::clear() {
 }
 
 double VerifyProgress::share_done() const {
-  return cases_ > 0 ? static_cast<double>(judged_) / cases_ : share_;
+  const int cases = submissions_ * cases_of_each_;
+  return cases > 0 ? static_cast<double>(judged_) / cases : share_;
 }
 
 // ", 84 s left". What is to come is taken to be as slow as what was; too early nothing is said.
@@ -119,9 +129,9 @@ std::string VerifyProgress::time_left() const {
 // "  every case, emulator, 12 s: compiled 1 of 2, 3 of 24 cases, 84 s left (naive, case odd)".
 std::string VerifyProgress::standing() const {
   std::string text = fmt::format("  {}, {:.0f} s", step_, seconds_since(step_begun_));
-  if (cases_ > 0) {
+  if (cases_of_each_ > 0) {
     text += compiled_ < submissions_ ? fmt::format(": compiled {} of {}, ", compiled_, submissions_) : ": ";
-    text += fmt::format("{} of {} cases", judged_, cases_);
+    text += fmt::format("{} of {} cases", judged_, submissions_ * cases_of_each_);
     text += time_left();
     if (!at_.empty()) text += fmt::format(" ({})", at_);
   } else if (!at_.empty()) {

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -31,8 +33,9 @@ class VerifyProgress : public GradeWatcher {
     VerifyProgress& progress_;
   };
 
-  // Within a step: how many submissions are compiled, and how many cases of all of them judged.
-  void expect(int submissions, int cases);
+  // Within a step: how many submissions are compiled and judged, and in how many cases each. Those of
+  // `until_refused` are done with their first refused case.
+  void expect(int submissions, int cases_of_each, std::set<std::string> until_refused);
   // Within a step of other work: "case image-3, 4 of 12". `share` of the step is done, where that is known:
   // what is left is taken to be as slow.
   void say(const std::string& at, double share = 0);
@@ -66,7 +69,9 @@ class VerifyProgress : public GradeWatcher {
   std::string step_, at_;
   double share_ = 0;
   Clock::time_point begun_ = Clock::now(), step_begun_, last_line_;
-  int submissions_ = 0, cases_ = 0, compiled_ = 0, judged_ = 0;
+  int submissions_ = 0, cases_of_each_ = 0, compiled_ = 0, judged_ = 0;
+  std::set<std::string> until_refused_;
+  std::map<std::string, int> judged_of_;  // by submission
   std::vector<Spent> spent_;
   std::jthread ticker_;
 };
