@@ -161,6 +161,7 @@ void Judging::compile_baselines() {
   }
   std::vector<std::future<JudgeContext::BaselineRunner>> compiled;
   for (const Baseline& baseline : chosen_baselines()) {
+    if (!run_.on_gpu() && !baseline.libraries.empty()) continue;  // a vendor's may be missing there
     progress_.update("compiling baseline " + baseline.name);
     compiled.push_back(
         std::async(std::launch::async, [&, baseline] { return baseline_runner(run_.lab(), baseline); }));
