@@ -27,6 +27,10 @@ std::string verdict_of_wrong(const std::string& name) {
 
 }  // namespace
 
+bool Expected::is_wrong() const {
+  return verdict != verdicts::kAccepted && verdict != verdicts::kNotImplemented;
+}
+
 std::vector<Expected> expected_verdicts(const declaration::LabDeclaration& lab) {
   const fs::path reference = project_root() / "reference" / lab.name;
   std::vector<Expected> all;

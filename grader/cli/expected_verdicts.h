@@ -13,6 +13,7 @@ struct Expected {
   std::string id;
   std::filesystem::path from;
   std::string verdict;
+  bool is_wrong() const;  // of the programs under wrong/: any one case may show it
 };
 
 // The stub, the solutions, the ladder's steps, and the programs under wrong/, of which a name may begin with

@@ -241,9 +241,9 @@ class Verification {
     const TemporaryDirectory scratch("warpgrade-verify");
     make_class(submissions, backend, scratch.path(), options);
     options.watcher = &progress_;
-    // What must fail has shown enough with one refused case; speed says something of these two alone.
+    // A wrong program has shown enough with one refused case; speed says something of two solutions alone.
     for (const Expected& one : submissions) {
-      if (one.verdict != verdicts::kAccepted && !found.contains(one.id)) options.until_refused.insert(one.id);
+      if (one.is_wrong() && !found.contains(one.id)) options.until_refused.insert(one.id);
       const bool by_time = one.verdict == verdicts::kTimingRejected || one.verdict == verdicts::kCheating;
       if (!by_time && one.id != "naive" && one.id != "optimized") options.untimed.insert(one.id);
     }
@@ -268,8 +268,7 @@ class Verification {
   static bool is_as_expected(const Expected& one, const Found& found) {
     const auto own = found.find(one.id);
     if (own == found.end()) return false;
-    const bool only = one.verdict == verdicts::kAccepted || one.verdict == verdicts::kNotImplemented;
-    return own->second.words.contains(one.verdict) && (!only || own->second.words.size() == 1);
+    return own->second.words.contains(one.verdict) && (one.is_wrong() || own->second.words.size() == 1);
   }
 
   // On the emulator each is judged on what its verdict follows from: those that must fail on the small cases

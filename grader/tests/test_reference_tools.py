@@ -106,6 +106,17 @@ def test_each_command_in_python_is_a_link_to_a_program_that_loads() -> None:
     run([sys.executable, "-c", load, *programs], os.environ | {"PYTHONPATH": str(ROOT / "scripts/python")})
 
 
+@pytest.mark.parametrize(
+    "words", [["--help"], ["nothere.tar.gz"], ["README.md"], ["--emulator", "nothere"], ["scripts"]]
+)
+def test_a_wheel_of_what_is_no_package_is_refused_by_its_name(words: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "scripts/wheel", *words], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"scripts/wheel: {words[-1]}: expected a package")
+
+
 def test_apsp_in_16_bits_is_exact_at_the_edge_of_what_they_hold(environment: dict[str, str], tmp_path: Path) -> None:
     always = "-DAPSP_PACKED_FROM=1 -DAPSP_PACKED_CAPABILITY=0 -DAPSP_LARGE_FROM=1"
     bench = str(REFERENCE / "apsp/tools/bench.sh")

@@ -16,6 +16,7 @@ time, and prints one table. Exit code 0: every part that was to run holds; 1: on
     declared    `labs verify` of every declared lab; a lab that is ready stays so, too                          480 s
     legacy      the corpus's programs in older interfaces, which are in `corpus` too                             60 s
     provenance  who wrote the outputs last, kernels or the host by copies, in 23 programs: as each is known to do   60 s
+    trusted     who is believed where oracle, baseline and submission differ: a wrong one is the judge's fault    150 s
     attacks     scripts/check-attacks                                                                           380 s
     corpus      the whole corpus of submissions, each with its verdict                                          180 s
     programs    the emulator's test programs natively and through the executor, and how true its times are      200 s
@@ -286,6 +287,10 @@ def provenance(here: Here, log: Path) -> str:
     return pytest(here, log, "grader/tests/test_who_wrote.py", "-k", "last_writer or kernels_are_counted or few_cells")
 
 
+def trusted(here: Here, log: Path) -> str:
+    return pytest(here, log, "grader/tests/test_trusted_baseline.py")
+
+
 def corpus(here: Here, log: Path) -> str:
     return pytest(here, log, "grader/tests/test_corpus.py")
 
@@ -361,6 +366,7 @@ PARTS: dict[str, Callable[[Here, Path], str]] = {
         declared,
         legacy,
         provenance,
+        trusted,
         attacks,
         corpus,
         programs,

@@ -171,5 +171,8 @@ if __name__ == "__main__":
     words = words[1:] if makes is pack_emulator else words
     if len(words) not in (1, 2):
         sys.exit("usage: scripts/wheel [--emulator] PACKAGE.tar.gz [FOLDER]")
-    made = makes(Path(words[0]), Path(words[1] if len(words) > 1 else "."))
+    source = Path(words[0])
+    if not (source.is_file() and tarfile.is_tarfile(source)) and not (makes is pack_emulator and source.is_dir()):
+        sys.exit(f"scripts/wheel: {source}: expected a package that `make package` made, or with --emulator a folder")
+    made = makes(source, Path(words[1] if len(words) > 1 else "."))
     print(f"{made} ({made.stat().st_size / 1_000_000:.1f} MB)")

@@ -189,7 +189,7 @@ class CaseJudge {
   std::optional<Outcome> timed_pair(TimedPair& timed, Inputs inputs);
   std::optional<Outcome> timed_submission(const Arguments& arguments, TimedPair& timed);
   std::optional<Outcome> timed_baselines(const Arguments& arguments, TimedPair& timed);
-  void note_baseline_s_time(TimedBaseline& baseline, const Answer& answer, TimedPair& timed);
+  void note_baseline_time(TimedBaseline& baseline, const Answer& answer, TimedPair& timed);
   Outcome too_many_voids() const;
   std::optional<Outcome> finish_timing(const PairedTiming& timing, const std::string& main_baseline);
   std::optional<Outcome> plan_again();

@@ -280,7 +280,7 @@ std::optional<Outcome> CaseJudge::timed_baselines(const Arguments& arguments, Ti
     const Answer answer = timed_turn(*baseline.runner, Op::kRun, arguments);
     if (!answer.ok()) return explain_baseline(baseline, baseline.runner->explain(answer, "run").message);
     timed.is_void = timed.is_void || (answer.reply.flags & protocol::kFlagVoid) != 0;
-    if (!baseline.for_truth) note_baseline_s_time(baseline, answer, timed);
+    if (!baseline.for_truth) note_baseline_time(baseline, answer, timed);
     if (baseline.in_process++ > 0 && !gives_truth) continue;
     timed_phases_.enter("checks");
     buffers_->snapshot();
@@ -292,7 +292,7 @@ std::optional<Outcome> CaseJudge::timed_baselines(const Arguments& arguments, Ti
   return std::nullopt;
 }
 
-void CaseJudge::note_baseline_s_time(TimedBaseline& baseline, const Answer& answer, TimedPair& timed) {
+void CaseJudge::note_baseline_time(TimedBaseline& baseline, const Answer& answer, TimedPair& timed) {
   const double time_us = std::max(0.0, answer.reply.stamps_us - answer.reply.constant_us);
   timed.sample.baseline_us[baseline.name] = time_us;
   timed.sample.baseline_host_us[baseline.name] = answer.reply.host_us;
