@@ -38,6 +38,7 @@ struct MutantsOptions {
   std::optional<std::size_t> most;  // mutants; none: as many as the time allows
   std::string again;                // a report of `--json`: only the mutants that no case refused there
   std::set<std::string> only;       // "naive no_barrier:_Z3sumPf:12"; empty: all
+  int workers = 0;                  // judges at a time; 0: as many as cores
   std::size_t shapes = 200;         // random ones, in which a survivor may show
   bool trust_reasons = false;       // of survivors.yaml: such mutants are not tried in random shapes
   bool json = false;

@@ -44,6 +44,8 @@ constexpr std::size_t kMostListedEach = 5;
 constexpr int kMostAtOnce = 16;  // programs, of honest runs
 // The sample of mutants: as much work on each machine.
 constexpr double kMutantsCoreSeconds = 60;
+// From so many on, what does not need each other is done at the same time.
+constexpr int kManyCores = 12;
 
 fs::path graph_file(const std::string& graph) {
   const fs::path cache = cache_directory() / "datasets";
@@ -65,17 +67,19 @@ class Verification {
     const std::vector<std::string> all_backends = backends();
     std::vector<std::future<void>> compiled;
     for (const std::string& backend : all_backends) compiled.push_back(compile_ahead(backend));
+    std::future<CheckPowerFound> power = beside([this] { return look_at_check_power(); });
     if (check_checks()) {  // else nothing can be judged
       check_second_truth();
       check_device_truth();
       check_magnitudes();
-      check_power();
+      report_power(power.get());
       wait_for(compiled);
+      std::future<std::vector<TriedMutants>> mutants = beside([this] { return try_mutants_of_solutions(); });
       for (const std::string& backend : all_backends) {
         judge_all(backend);
         check_false_alarms(backend);
       }
-      check_mutants();
+      report_mutants(mutants.get());
     }
     progress_.print(progress_.summary());
     if (failed_ == 0)
@@ -94,6 +98,11 @@ class Verification {
       text += fmt::format("\n        and {} more", because.size() - kMostListedEach);
     progress_.print(text);
     if (!holds) ++failed_;
+  }
+  // At once where there are cores for it, else when its answer is asked for: results are told in one order.
+  template <typename Work>
+  static auto beside(Work work) {
+    return std::async(threads() >= kManyCores ? std::launch::async : std::launch::deferred, std::move(work));
   }
   void skip(const std::string& what) { progress_.print("--    " + what); }
 
@@ -119,20 +128,21 @@ class Verification {
     return probe_sandbox().works ? SandboxMode::kBubblewrap : SandboxMode::kUnsandboxed;
   }
   static int threads() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
-  declared::CaseProgress case_progress() {
-    return [this](int number, int of, const std::string& id) {
-      progress_.say(fmt::format("case {} of {}, {}", number, of, id), double(number - 1) / of);
+  static declared::CaseProgress case_progress(VerifyProgress::Step& step) {
+    return [&step](int number, int of, const std::string& id) {
+      step.say(fmt::format("case {} of {}, {}", number, of, id), double(number - 1) / of);
     };
   }
   std::uint64_t seed() const { return std::stoull(sha256(lab_.name).substr(0, 15), nullptr, 16); }
 
   // False: the oracle fails.
   bool check_checks() {
-    const VerifyProgress::Step step(progress_, "oracle and check");
+    VerifyProgress::Step step(progress_, "oracle and check");
     declared::OracleProcess oracle(declared::oracle_spec(lab_, lab_.truth, sandbox(), threads()));
     declared::ChangeReport report;
     try {
-      report = declared::try_changed_outputs(lab_, graph_file, oracle, seed(), threads(), case_progress());
+      report =
+          declared::try_changed_outputs(lab_, graph_file, oracle, seed(), threads(), case_progress(step));
     } catch (const JudgeFault& fault) {
       report_check(false, "the oracle answers every case", {fault.what()});
       return false;
@@ -151,11 +161,11 @@ class Verification {
 
   void check_second_truth() {
     if (lab_.second_truth.empty()) return skip("a second oracle (second_truth): there is none");
-    const VerifyProgress::Step step(progress_, "second oracle");
+    VerifyProgress::Step step(progress_, "second oracle");
     declared::OracleProcess oracle(declared::oracle_spec(lab_, lab_.truth, sandbox(), threads()));
     declared::OracleProcess second(declared::oracle_spec(lab_, lab_.second_truth, sandbox(), threads()));
     const auto found =
-        declared::disagreements(lab_, graph_file, oracle, second, seed(), threads(), case_progress());
+        declared::disagreements(lab_, graph_file, oracle, second, seed(), threads(), case_progress(step));
     report_check(found.empty(), fmt::format("{} agrees with {}", lab_.second_truth, lab_.truth), found);
   }
 
@@ -172,16 +182,19 @@ class Verification {
     const bool any = std::any_of(lab_.checks.begin(), lab_.checks.end(),
                                  [](const auto& check) { return check.second.magnitude_of_absolutes; });
     if (!any) return;
-    const VerifyProgress::Step step(progress_, "magnitudes");
+    VerifyProgress::Step step(progress_, "magnitudes");
     declared::OracleProcess oracle(declared::oracle_spec(lab_, lab_.truth, sandbox(), threads()));
     const auto found =
-        declared::other_magnitudes(lab_, graph_file, oracle, seed(), threads(), case_progress());
+        declared::other_magnitudes(lab_, graph_file, oracle, seed(), threads(), case_progress(step));
     report_check(found.empty(), "magnitudes are the outputs for inputs without signs", found);
   }
 
-  void check_power() {
-    const VerifyProgress::Step step(progress_, "what the check sees");
-    const CheckPowerFound found = look_at_power(lab_, {graph_file, sandbox(), seed(), threads()}, progress_);
+  CheckPowerFound look_at_check_power() {
+    VerifyProgress::Step step(progress_, "what the check sees");
+    return look_at_power(lab_, {graph_file, sandbox(), seed(), threads()}, step);
+  }
+
+  void report_power(const CheckPowerFound& found) {
     for (const std::string& note : found.notes) skip(note);
     if (found.words.empty()) return skip("what the check sees: there is no speed case");
     report_check(found.weak.empty(), found.words, found.weak);
@@ -237,10 +250,10 @@ class Verification {
 
   // Judges the submissions and adds to `found` what came of them; the run's scores. `cases`: empty for all.
   json judge(const std::vector<Expected>& submissions, const std::string& backend, GradeOptions options,
-             Found& found) {
+             Found& found, VerifyProgress::Step& step) {
     const TemporaryDirectory scratch("warpgrade-verify");
     make_class(submissions, backend, scratch.path(), options);
-    options.watcher = &progress_;
+    options.watcher = &step;
     // A wrong program has shown enough with one refused case; speed says something of two solutions alone.
     for (const Expected& one : submissions) {
       if (one.is_wrong() && !found.contains(one.id)) options.until_refused.insert(one.id);
@@ -248,7 +261,7 @@ class Verification {
       if (!by_time && one.id != "naive" && one.id != "optimized") options.untimed.insert(one.id);
     }
     const auto cases = select_cases(find_lab(lab_.name), policy(), options.cases, backend).size();
-    progress_.expect(static_cast<int>(submissions.size()), static_cast<int>(cases), options.until_refused);
+    step.expect(static_cast<int>(submissions.size()), static_cast<int>(cases), options.until_refused);
     const GradeSummary summary = grade(options);
     for (const json& record : RunFolder(summary.run).read_records()) {
       Verdicts& of = found[record.at("submission").at("id")];
@@ -279,13 +292,13 @@ class Verification {
     Found found;
     json scores;
     if (backend == "cuda") {
-      const VerifyProgress::Step step(progress_, "every case with its speed, " + backend);
-      scores = judge(all, backend, with_clock({}), found);
+      VerifyProgress::Step step(progress_, "every case with its speed, " + backend);
+      scores = judge(all, backend, with_clock({}), found, step);
       std::vector<Expected> again;
       std::copy_if(all.begin(), all.end(), std::back_inserter(again), [&](const Expected& one) {
         return one.verdict != verdicts::kAccepted && !is_as_expected(one, found);
       });
-      if (!again.empty()) judge(again, backend, with_clock({}), found);
+      if (!again.empty()) judge(again, backend, with_clock({}), found, step);
     } else {
       judge_untimed(all, backend, found);
     }
@@ -300,14 +313,14 @@ class Verification {
     std::vector<Expected> failing, others;
     for (const Expected& one : all) (one.verdict == verdicts::kAccepted ? others : failing).push_back(one);
     if (const std::vector<std::string> cases = correctness_cases(); !failing.empty() && !cases.empty()) {
-      const VerifyProgress::Step step(progress_, "submissions that must fail, " + backend);
-      judge(failing, backend, without_clock(cases), found);
+      VerifyProgress::Step step(progress_, "submissions that must fail, " + backend);
+      judge(failing, backend, without_clock(cases), found, step);
     }
     for (const Expected& one : failing)
       if (!is_as_expected(one, found)) others.push_back(one);
     if (others.empty()) return;
-    const VerifyProgress::Step step(progress_, "every case, " + backend);
-    judge(others, backend, without_clock({}), found);
+    VerifyProgress::Step step(progress_, "every case, " + backend);
+    judge(others, backend, without_clock({}), found, step);
   }
 
   // Of these cases; of all, where none is named. The policy's own baseline alone runs beside.
@@ -389,7 +402,7 @@ class Verification {
     if (correctness_cases().empty()) return skip("false alarms: there is no correctness case");
     std::vector<std::string> slow;
     GradeOptions options = without_clock(quick_cases(slow));
-    const VerifyProgress::Step step(progress_, "false alarms, " + backend);
+    VerifyProgress::Step step(progress_, "false alarms, " + backend);
     const int count = static_cast<int>(options.cases.size());
     // On the emulator as many at a time as there are cores, each with inputs of its own.
     const int at_once = backend == "cuda" ? 1 : std::clamp(usable_cores(), 1, kMostAtOnce);
@@ -399,7 +412,7 @@ class Verification {
     for (int i = 1; i <= at_once; ++i)
       copies.push_back({fmt::format("naive-{}", i), reference_ / "naive", verdicts::kAccepted});
     Found found;
-    judge(copies, backend, options, found);
+    judge(copies, backend, options, found, step);
     std::vector<std::string> alarms;
     for (const auto& [id, verdicts] : found)
       for (const auto& [verdict, words] : verdicts.words)
@@ -412,31 +425,46 @@ class Verification {
         alarms);
   }
 
-  // A sample: those that change nothing are known where the author has written them down.
-  void check_mutants() {
-    const double limit_s = std::max(6.0, kMutantsCoreSeconds / threads());
-    const fs::path file = survivors_file(lab_.name);
-    if (!fs::exists(file))
-      return skip(
-          fmt::format("mutants: there is no survivors.yaml; `warpgrade labs mutants {}` tells what the cases "
-                      "do not see",
-                      lab_.name));
-    const std::vector<std::string>& solutions = survivors_.solutions;
-    for (const std::string& solution : solutions) {
+  struct TriedMutants {
+    std::string solution;
+    MutantSample sample;
+  };
+
+  // A sample: those that change nothing are known where the author has written them down. Some cores are left to
+  // what is timed meanwhile.
+  std::vector<TriedMutants> try_mutants_of_solutions() {
+    std::vector<TriedMutants> tried;
+    if (!fs::exists(survivors_file(lab_.name))) return tried;
+    const int left = threads() >= kManyCores ? threads() / 4 : 0;
+    const int workers = std::clamp(usable_cores() - left, 1, usable_cores());
+    const double limit_s = std::max(6.0, kMutantsCoreSeconds / workers);
+    for (const std::string& solution : survivors_.solutions) {
       MutantsOptions options;
       options.lab = lab_.name;
       options.solution = solution;
       options.seed = seed();
       options.shapes = 40;
       options.trust_reasons = true;
-      options.limit_s = limit_s / static_cast<double>(solutions.size());
+      options.workers = workers;
+      options.limit_s = limit_s / static_cast<double>(survivors_.solutions.size());
       options.allow_unsandboxed = options_.allow_unsandboxed;
-      const MutantSample sample = sample_mutants(options, survivors_.harmless, progress_);
+      tried.push_back({solution, sample_mutants(options, survivors_.harmless, progress_)});
+    }
+    return tried;
+  }
+
+  void report_mutants(const std::vector<TriedMutants>& tried) {
+    if (!fs::exists(survivors_file(lab_.name)))
+      return skip(
+          fmt::format("mutants: there is no survivors.yaml; `warpgrade labs mutants {}` tells what the cases "
+                      "do not see",
+                      lab_.name));
+    for (const auto& [solution, sample] : tried)
       report_check(sample.survivors.empty(),
                    fmt::format("no mutant of {} survives without a reason; {}",
                                solution.empty() ? "the solutions" : solution, sample.score),
                    sample.survivors);
-    }
+    const std::vector<std::string>& solutions = survivors_.solutions;
     if (solutions != std::vector<std::string>{""})
       skip(fmt::format("mutants of other solutions than {}: survivors.yaml has no reasons for them yet",
                        fmt::join(solutions, ", ")));

@@ -98,24 +98,25 @@ void MutantTrials::run() {
   shapes_ = random_shapes(run_->lab(), run_->cases(), options_.seed, options_.shapes + options_.shapes / 5);
   compile();
   {
-    const VerifyProgress::Step step(progress_, "solutions as they are");
+    VerifyProgress::Step step(progress_, "solutions as they are");
     JudgeServer judge;
     for (std::size_t i = 0; i < solutions_.size(); ++i) {
+      step.say(run_->submissions()[i].id);
       judge_unchanged(i, judge);
       list(i);
     }
   }
-  const VerifyProgress::Step step(progress_, "mutants");
+  VerifyProgress::Step step(progress_, "mutants");
   const std::vector<std::size_t> order = this->order();
   const double limit_s = options_.limit_s.value_or(options_.all ? 1e9 : kUsualLimitS);
   std::atomic<std::size_t> next{0};
   std::exception_ptr failure;
   {
     std::vector<std::jthread> threads;
-    for (int worker = 0; worker < usable_cores(); ++worker)
+    for (int worker = 0; worker < (options_.workers > 0 ? options_.workers : usable_cores()); ++worker)
       threads.emplace_back([&] {
         try {
-          work(order, next, limit_s);
+          work(order, next, limit_s, step);
         } catch (...) {
           const std::lock_guard lock(mutex_);
           if (!failure) failure = std::current_exception();
@@ -163,10 +164,10 @@ GradeOptions MutantTrials::grade_options() const {
 }
 
 void MutantTrials::compile() {
-  const VerifyProgress::Step step(progress_, "compiling");
+  VerifyProgress::Step step(progress_, "compiling");
   for (std::size_t i = 0; i < solutions_.size(); ++i) {
     const std::string& id = run_->submissions()[i].id;
-    progress_.say(id);
+    step.say(id);
     throw_if_interrupted();
     judging_->compile(i);
     if (!judging_->compiled(i).ok())
@@ -216,7 +217,6 @@ MutantTrials::Answer MutantTrials::ask(JudgeServer& judge, JudgeJob job) const {
 
 void MutantTrials::judge_unchanged(std::size_t solution, JudgeServer& judge) {
   const std::string& id = run_->submissions()[solution].id;
-  progress_.say(id);
   const Answer answer = ask(judge, job(solution, {}));
   if (answer.refused || answer.faulted)
     throw UsageError("{} itself is not accepted in case {}: {}", id, answer.by, answer.verdict);
@@ -329,15 +329,15 @@ std::vector<std::size_t> MutantTrials::order() const {
   return order;
 }
 
-void MutantTrials::work(const std::vector<std::size_t>& order, std::atomic<std::size_t>& next,
-                        double limit_s) {
+void MutantTrials::work(const std::vector<std::size_t>& order, std::atomic<std::size_t>& next, double limit_s,
+                        VerifyProgress::Step& step) {
   const auto begin = std::chrono::steady_clock::now();
   JudgeServer judge;
   for (std::size_t i; (i = next++) < order.size();) {
     throw_if_interrupted();
     if (seconds_since(begin) > limit_s) return;
     judge_mutant(judge, mutants_[order[i]]);
-    tell(std::max(double(next) / double(order.size()), seconds_since(begin) / limit_s));
+    tell(step, std::max(double(next) / double(order.size()), seconds_since(begin) / limit_s));
   }
 }
 
@@ -423,9 +423,9 @@ bool MutantTrials::is_reached_in_shapes(JudgeServer& judge, const Mutant& mutant
   return reached_[place] = answer.refused || answer.faulted;
 }
 
-void MutantTrials::tell(double share) {
+void MutantTrials::tell(VerifyProgress::Step& step, double share) {
   const std::lock_guard lock(mutex_);
-  progress_.say(fmt::format("{} of {} tried, {} survive", tried_, mutants_.size(), survived_), share);
+  step.say(fmt::format("{} of {} tried, {} survive", tried_, mutants_.size(), survived_), share);
 }
 
 std::vector<std::string> MutantTrials::cases() const {

@@ -70,7 +70,8 @@ class MutantTrials {
   void judge_unchanged(std::size_t solution, JudgeServer& judge);
   void list(std::size_t solution);
   std::vector<std::size_t> order() const;
-  void work(const std::vector<std::size_t>& order, std::atomic<std::size_t>& next, double limit_s);
+  void work(const std::vector<std::size_t>& order, std::atomic<std::size_t>& next, double limit_s,
+            VerifyProgress::Step& step);
   void judge_mutant(JudgeServer& judge, Mutant& mutant);
   Environment environment_of(const Mutant& mutant, const std::string& schedule) const;
   std::map<std::string, Outputs> judge_in_cases(JudgeServer& judge, Mutant& mutant);
@@ -81,7 +82,7 @@ class MutantTrials {
   void look_where_it_shows(JudgeServer& judge, Mutant& mutant, const std::string& schedule,
                            const Outputs& in_cases);
   bool is_reached_in_shapes(JudgeServer& judge, const Mutant& mutant);
-  void tell(double share);  // of the work that is done
+  void tell(VerifyProgress::Step& step, double share);  // of the work that is done
 
   const MutantsOptions& options_;
   VerifyProgress& progress_;

@@ -60,10 +60,10 @@ void add(const declared::CasePower& more, declared::CasePower& power) {
 
 class PowerLook {
  public:
-  PowerLook(const LabDeclaration& lab, const PowerSettings& settings, VerifyProgress& progress)
+  PowerLook(const LabDeclaration& lab, const PowerSettings& settings, VerifyProgress::Step& step)
       : lab_(lab),
         settings_(settings),
-        progress_(progress),
+        step_(step),
         compared_runs_(declared::least_pairs_of(lab, JudgeContext{})),
         kept_(lab) {
     for (const CaseDeclaration& c : lab_.cases)
@@ -135,8 +135,8 @@ class PowerLook {
     const CaseDeclaration& c = *part.trial->declared;
     const auto say = [&](int seed, int seeds) {
       throw_if_interrupted();
-      progress_.say(fmt::format("case {}, seed {} of {}", c.id, seed, seeds),
-                    (static_cast<double>(number) + double(seed - 1) / seeds) / static_cast<double>(of));
+      step_.say(fmt::format("case {}, seed {} of {}", c.id, seed, seeds),
+                (static_cast<double>(number) + double(seed - 1) / seeds) / static_cast<double>(of));
     };
     const declared::CasePower found = declared::measure_power(
         lab_, c, c.graph.empty() ? std::filesystem::path() : settings_.graph_file(c.graph), oracle, part.seed,
@@ -147,7 +147,7 @@ class PowerLook {
 
   const LabDeclaration& lab_;
   const PowerSettings& settings_;
-  VerifyProgress& progress_;
+  VerifyProgress::Step& step_;
   int compared_runs_;  // the outputs of all repetitions are compared
   KeptCheckPower kept_;
   std::vector<Trial> trials_;
@@ -157,8 +157,8 @@ class PowerLook {
 }  // namespace
 
 CheckPowerFound look_at_power(const LabDeclaration& lab, const PowerSettings& settings,
-                              VerifyProgress& progress) {
-  return PowerLook(lab, settings, progress).look();
+                              VerifyProgress::Step& step) {
+  return PowerLook(lab, settings, step).look();
 }
 
 }  // namespace warpgrade

@@ -27,6 +27,6 @@ struct PowerSettings {
 };
 
 CheckPowerFound look_at_power(const declaration::LabDeclaration& lab, const PowerSettings& settings,
-                              VerifyProgress& progress);
+                              VerifyProgress::Step& step);
 
 }  // namespace warpgrade

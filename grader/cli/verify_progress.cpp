@@ -33,38 +33,34 @@ VerifyProgress::~VerifyProgress() {
   clear();
 }
 
-void VerifyProgress::begin(const std::string& name) {
-  const std::lock_guard lock(mutex_);
-  step_ = name;
-  step_begun_ = Clock::now();
-  at_.clear();
-  share_ = 0;
-  submissions_ = cases_of_each_ = compiled_ = judged_ = 0;
-  until_refused_.clear();
+VerifyProgress::Step::Step(VerifyProgress& progress, std::string name)
+    : progress_(progress), name_(std::move(name)) {
+  const std::lock_guard lock(progress_.mutex_);
+  progress_.open_.push_back(this);
+}
+
+VerifyProgress::Step::~Step() {
+  const std::lock_guard lock(progress_.mutex_);
+  std::erase(progress_.open_, this);
+  std::vector<Spent>& spent = progress_.spent_;
+  auto known =
+      std::find_if(spent.begin(), spent.end(), [this](const Spent& one) { return one.step == name_; });
+  if (known == spent.end()) known = spent.insert(spent.end(), {name_, 0});
+  known->seconds += seconds_since(begun_);
+  progress_.clear();
+}
+
+void VerifyProgress::Step::expect(int submissions, int cases_of_each, std::set<std::string> until_refused) {
+  const std::lock_guard lock(progress_.mutex_);
+  submissions_ = submissions;
+  cases_of_each_ = cases_of_each;
+  compiled_ = judged_ = 0;
+  until_refused_ = std::move(until_refused);
   judged_of_.clear();
 }
 
-void VerifyProgress::end() {
-  const std::lock_guard lock(mutex_);
-  const auto known =
-      std::find_if(spent_.begin(), spent_.end(), [this](const Spent& spent) { return spent.step == step_; });
-  if (known == spent_.end())
-    spent_.push_back({step_, seconds_since(step_begun_)});
-  else
-    known->seconds += seconds_since(step_begun_);
-  step_.clear();
-  clear();
-}
-
-void VerifyProgress::expect(int submissions, int cases_of_each, std::set<std::string> until_refused) {
-  const std::lock_guard lock(mutex_);
-  submissions_ = submissions;
-  cases_of_each_ = cases_of_each;
-  until_refused_ = std::move(until_refused);
-}
-
-void VerifyProgress::say(const std::string& at, double share) {
-  const std::lock_guard lock(mutex_);
+void VerifyProgress::Step::say(const std::string& at, double share) {
+  const std::lock_guard lock(progress_.mutex_);
   at_ = at;
   share_ = share;
 }
@@ -85,18 +81,18 @@ std::string VerifyProgress::summary() const {
   return text;
 }
 
-void VerifyProgress::compiled() {
-  const std::lock_guard lock(mutex_);
+void VerifyProgress::Step::compiled() {
+  const std::lock_guard lock(progress_.mutex_);
   ++compiled_;
 }
 
-void VerifyProgress::case_started(const std::string& case_id) {
-  const std::lock_guard lock(mutex_);
+void VerifyProgress::Step::case_started(const std::string& case_id) {
+  const std::lock_guard lock(progress_.mutex_);
   at_ = "case " + case_id;
 }
 
-void VerifyProgress::case_recorded(const nlohmann::json& record) {
-  const std::lock_guard lock(mutex_);
+void VerifyProgress::Step::case_recorded(const nlohmann::json& record) {
+  const std::lock_guard lock(progress_.mutex_);
   const std::string submission = record.at("submission").at("id");
   const bool ends = until_refused_.contains(submission) &&
                     record.at("outcome").at("verdict").get<std::string>() != verdicts::kAccepted;
@@ -113,22 +109,22 @@ void VerifyProgress::clear() {
   shown_ = false;
 }
 
-double VerifyProgress::share_done() const {
+double VerifyProgress::Step::share_done() const {
   const int cases = submissions_ * cases_of_each_;
   return cases > 0 ? static_cast<double>(judged_) / cases : share_;
 }
 
 // ", 84 s left". What is to come is taken to be as slow as what was; too early nothing is said.
-std::string VerifyProgress::time_left() const {
+std::string VerifyProgress::Step::time_left() const {
   constexpr double kLeastS = 2, kLeastShare = 0.03;
-  const double spent = seconds_since(step_begun_), share = share_done();
+  const double spent = seconds_since(begun_), share = share_done();
   if (spent < kLeastS || share < kLeastShare || share >= 1) return "";
   return fmt::format(", {:.0f} s left", spent * (1 - share) / share);
 }
 
-// "  every case, emulator, 12 s: compiled 1 of 2, 3 of 24 cases, 84 s left (naive, case odd)".
-std::string VerifyProgress::standing() const {
-  std::string text = fmt::format("  {}, {:.0f} s", step_, seconds_since(step_begun_));
+// "every case, emulator, 12 s: compiled 1 of 2, 3 of 24 cases, 84 s left (naive, case odd)".
+std::string VerifyProgress::Step::standing() const {
+  std::string text = fmt::format("{}, {:.0f} s", name_, seconds_since(begun_));
   if (cases_of_each_ > 0) {
     text += compiled_ < submissions_ ? fmt::format(": compiled {} of {}, ", compiled_, submissions_) : ": ";
     text += fmt::format("{} of {} cases", judged_, submissions_ * cases_of_each_);
@@ -140,13 +136,19 @@ std::string VerifyProgress::standing() const {
   return text;
 }
 
+std::string VerifyProgress::standing() const {
+  std::string text = " ";
+  for (const Step* step : open_) text += (step == open_.front() ? " " : "; ") + step->standing();
+  return text;
+}
+
 void VerifyProgress::tick(const std::stop_token& stop) {
   std::mutex sleep_mutex;
   std::condition_variable_any sleep;
   std::unique_lock sleeping(sleep_mutex);
   while (!sleep.wait_for(sleeping, stop, kTick, [] { return false; }) && !stop.stop_requested()) {
     const std::lock_guard lock(mutex_);
-    if (step_.empty()) continue;
+    if (open_.empty()) continue;
     if (terminal_) {
       clear();
       winsize size = {};

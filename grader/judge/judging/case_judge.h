@@ -189,6 +189,7 @@ class CaseJudge {
   std::optional<Outcome> timed_pair(TimedPair& timed, Inputs inputs);
   std::optional<Outcome> timed_submission(const Arguments& arguments, TimedPair& timed);
   std::optional<Outcome> timed_baselines(const Arguments& arguments, TimedPair& timed);
+  Answer baseline_turn(TimedBaseline& baseline, const Arguments& arguments);
   void note_baseline_time(TimedBaseline& baseline, const Answer& answer, TimedPair& timed);
   Outcome too_many_voids() const;
   std::optional<Outcome> finish_timing(const PairedTiming& timing, const std::string& main_baseline);
