@@ -210,6 +210,7 @@ std::optional<Outcome> CaseJudge::timed_pair(TimedPair& timed, Inputs inputs) {
   const bool submission_first = phase_->runs % 2 == 0;
   if (inputs == Inputs::kFresh) timed_arguments_ = refresh_for_timing();
   const Arguments& arguments = timed_arguments_;
+  timed.sample.inputs = inputs_of_run();
   if (!submission_first) {
     if (auto fault = timed_baselines(arguments, timed)) return fault;
   }
@@ -272,7 +273,7 @@ std::optional<Outcome> CaseJudge::timed_baselines(const Arguments& arguments, Ti
   int number = 0;
   for (TimedBaseline& baseline : phase_->baselines) {
     ++number;
-    if (baseline.done() || (!timed.counts && !baseline.every_pair)) continue;
+    if (baseline.done() || (!baseline.every_pair && (!timed.counts || inputs_of_run() != 0))) continue;
     const bool gives_truth = number == 1 && wants_main_baseline();
     if (baseline.for_truth && !gives_truth) continue;
     const Answer answer = baseline_turn(baseline, arguments);

@@ -138,6 +138,7 @@ nlohmann::json PairedTiming::timing_json(const std::string& stopped_by) const {
     series["submission_host_us"].push_back(sample.submission_host_us);
     series["checked_closely"].push_back(sample.checked_closely ? 1 : 0);
     series["replanned"].push_back(sample.replanned ? 1 : 0);
+    series["inputs"].push_back(sample.inputs);
     launches = std::max(launches, sample.launches);
     for (const auto& [name, value] : sample.baseline_us) series["baseline_us"][name].push_back(value);
     for (const auto& [name, value] : sample.baseline_host_us)

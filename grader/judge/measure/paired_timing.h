@@ -39,6 +39,7 @@ struct PairSample {
   std::optional<double> baseline_clock_excess_us;
   bool checked_closely = false;  // one of the pairs that the hidden seed chose for a closer check
   bool replanned = false;        // the submission planned anew before it
+  int inputs = 0;                // which kind the lab has: 0 the case's own, else its hard ones
 };
 
 inline constexpr int kProcessPairs = 5;  // of a measurement, where nobody says otherwise

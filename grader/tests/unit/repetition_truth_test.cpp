@@ -18,14 +18,14 @@ using declaration::Scalar;
 using Program = RepetitionTruth::Program;
 using Source = RepetitionTruth::Source;
 
-constexpr int kChosen = 4;
+constexpr int kChosen = 4, kOwn = 0, kHard = 1;  // a repetition; kinds of inputs
 
 class RepetitionTruthTest : public ::testing::Test {
  protected:
   // What the oracle says of both programs, and how often it was asked.
   std::optional<RepetitionTruth::Finding> settle(RepetitionTruth& truth, const OutputsCompared& outputs) {
     return truth.settle(
-        outputs,
+        kOwn, outputs,
         [this](Program program) -> std::optional<RepetitionTruth::Finding> {
           ++asked_;
           const std::string& wrong =
@@ -44,16 +44,27 @@ class RepetitionTruthTest : public ::testing::Test {
 };
 
 TEST_F(RepetitionTruthTest, TheOracleAnswersUntilItHasAcceptedTheBaseline) {
-  RepetitionTruth truth(kChosen, std::nullopt);
-  EXPECT_EQ(truth.source(1), Source::kOracle);
-  truth.hold({0.25, 0});
-  EXPECT_EQ(truth.source(2), Source::kBaseline);
-  EXPECT_EQ(RepetitionTruth(kChosen, Held()).source(1), Source::kBaseline);  // it was held in a case before
+  RepetitionTruth truth(kChosen, {});
+  EXPECT_EQ(truth.source(1, kOwn), Source::kOracle);
+  truth.hold(kOwn, {0.25, 0});
+  EXPECT_EQ(truth.source(2, kOwn), Source::kBaseline);
+  EXPECT_EQ(RepetitionTruth(kChosen, {{kOwn, Held()}}).source(1, kOwn),
+            Source::kBaseline);  // it was held in a case before
+}
+
+// Its outputs may be right for the case's own inputs and wrong for others.
+TEST_F(RepetitionTruthTest, TheBaselineIsHeldForEachKindOfInputsByItself) {
+  RepetitionTruth truth(kChosen, {{kOwn, {0.25, 0}}});
+  EXPECT_EQ(truth.source(2, kHard), Source::kOracle);
+  truth.hold(kHard, {0.5, 0});
+  EXPECT_EQ(truth.source(2, kHard), Source::kBaseline);
+  EXPECT_EQ(truth.held(kHard).error_over_bound, 0.5);
+  EXPECT_EQ(truth.held(kOwn).error_over_bound, 0.25);
 }
 
 TEST_F(RepetitionTruthTest, TheChosenRepetitionIsTheOraclesAndIsOwedUntilItHasAnsweredForBoth) {
-  RepetitionTruth truth(kChosen, Held());
-  EXPECT_EQ(truth.source(kChosen), Source::kOracle);
+  RepetitionTruth truth(kChosen, {{kOwn, Held()}});
+  EXPECT_EQ(truth.source(kChosen, kOwn), Source::kOracle);
   truth.count_oracle(1, true);
   EXPECT_TRUE(truth.owes_oracle());
   truth.count_oracle(kChosen, false);
@@ -63,7 +74,7 @@ TEST_F(RepetitionTruthTest, TheChosenRepetitionIsTheOraclesAndIsOwedUntilItHasAn
 }
 
 TEST_F(RepetitionTruthTest, EqualOutputsNeedNoOracle) {
-  RepetitionTruth truth(kChosen, Held());
+  RepetitionTruth truth(kChosen, {{kOwn, Held()}});
   EXPECT_FALSE(settle(truth, same_).has_value());
   EXPECT_EQ(asked_, 0);
   EXPECT_EQ(truth.to_json().at("baseline"), 1);
@@ -71,7 +82,7 @@ TEST_F(RepetitionTruthTest, EqualOutputsNeedNoOracle) {
 
 TEST_F(RepetitionTruthTest, AWrongSubmissionGetsTheOraclesWords) {
   submission_is_wrong_ = "out[3] want 5 got 7; 1 of 9 cells are wrong";
-  RepetitionTruth truth(kChosen, Held());
+  RepetitionTruth truth(kChosen, {{kOwn, Held()}});
   const auto finding = settle(truth, different_);
   ASSERT_TRUE(finding.has_value());
   EXPECT_EQ(finding->message, submission_is_wrong_);
@@ -82,7 +93,7 @@ TEST_F(RepetitionTruthTest, AWrongOrAttackedBaselineIsTheJudgesFaultWithBothAnsw
   baseline_is_wrong_ = "out[3] want 5 got 7; 1 of 9 cells are wrong";
   for (const char* of_submission : {"", "out[3] want 5 got 9"}) {
     submission_is_wrong_ = of_submission;
-    RepetitionTruth truth(kChosen, Held());
+    RepetitionTruth truth(kChosen, {{kOwn, Held()}});
     try {
       settle(truth, different_);
       FAIL() << "no fault";
@@ -93,18 +104,18 @@ TEST_F(RepetitionTruthTest, AWrongOrAttackedBaselineIsTheJudgesFaultWithBothAnsw
 }
 
 TEST_F(RepetitionTruthTest, AfterThreeDifferencesThatWereRightTheOracleAnswersAll) {
-  RepetitionTruth truth(kChosen, Held());
+  RepetitionTruth truth(kChosen, {{kOwn, Held()}});
   for (int time = 0; time < RepetitionTruth::kMostAskedAgain; ++time) {
-    EXPECT_EQ(truth.source(10 + time), Source::kBaseline);
+    EXPECT_EQ(truth.source(10 + time, kOwn), Source::kBaseline);
     EXPECT_FALSE(settle(truth, different_).has_value());
   }
   EXPECT_EQ(asked_, 2 * RepetitionTruth::kMostAskedAgain);
-  EXPECT_EQ(truth.source(20), Source::kOracle);
+  EXPECT_EQ(truth.source(20, kOwn), Source::kOracle);
   EXPECT_EQ(truth.to_json().at("asked_again"), 3);
 }
 
 TEST_F(RepetitionTruthTest, ErrorsThatAreLargeTogetherAreAskedAboutTheBaselinesOwnIncluded) {
-  RepetitionTruth truth(kChosen, Held{0.3, 0.45});
+  RepetitionTruth truth(kChosen, {{kOwn, {0.3, 0.45}}});
   EXPECT_FALSE(settle(truth, {true, 0.5}).has_value());
   EXPECT_EQ(asked_, 0);
   submission_is_wrong_ = "the errors of all are 1.3 times as large as they may be";

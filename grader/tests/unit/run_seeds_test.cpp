@@ -43,9 +43,37 @@ TEST(RunSeedsTest, AsManyCheckedRunsAsKindsOfInputsHaveEachKindOnce) {
   EXPECT_EQ(orders.size(), 24u);  // every order there is
 }
 
-TEST(RunSeedsTest, WhatIsTimedOrShownHasTheCasesOwnInputs) {
-  const RunSeeds seeds("one", "odd", 3);
-  EXPECT_EQ(inputs_of(seeds.show()), 0);
+TEST(RunSeedsTest, WhatIsShownAndTheFirstTimedRepetitionHaveTheCasesOwnInputs) {
+  for (int run = 0; run < 50; ++run) {
+    const RunSeeds seeds(std::to_string(run), "odd", 3);
+    EXPECT_EQ(inputs_of(seeds.show()), 0);
+    EXPECT_EQ(inputs_of(seeds.repetition(1)), 0);
+  }
+}
+
+TEST(RunSeedsTest, OfEachThreeTimedRepetitionsOneHasHardInputsWhicheverItIsAndEachKindHasItsTurn) {
+  constexpr int kHard = 4;
+  std::set<int> places;
+  for (int run = 0; run < 50; ++run) {
+    const RunSeeds seeds(std::to_string(run), "odd", kHard);
+    std::vector<int> kinds;
+    for (int first = 2; first < 2 + 3 * 5 * kHard; first += 3) {
+      for (int place = 0; place < 3; ++place) {
+        const int inputs = inputs_of(seeds.repetition(first + place));
+        if (inputs == 0) continue;
+        kinds.push_back(inputs);
+        places.insert(place);
+      }
+      ASSERT_EQ(kinds.size(), static_cast<std::size_t>((first + 1) / 3)) << "run " << run;
+    }
+    for (auto turn = kinds.begin(); turn != kinds.end(); turn += kHard)
+      EXPECT_EQ(std::set<int>(turn, turn + kHard), (std::set<int>{1, 2, 3, 4})) << "run " << run;
+  }
+  EXPECT_EQ(places, (std::set<int>{0, 1, 2}));
+}
+
+TEST(RunSeedsTest, ALabWithoutHardInputsHasNoneInTime) {
+  const RunSeeds seeds("one", "odd", 0);
   for (int number = 1; number <= 300; ++number) EXPECT_EQ(inputs_of(seeds.repetition(number)), 0);
 }
 

@@ -142,8 +142,9 @@ class DeclaredJudge : public ArraysJudge {
     }
     if (repetition_ == 0 && CaseArrays::plan_sees_arrays(lab_))
       return numbers;  // another plan may come first
-    if (repetition_ == 0 && find_held() == nullptr) numbers.push_back(1);
-    if (chosen_repetition() > repetition_) numbers.push_back(chosen_repetition());
+    for (const int number : oracles_repetitions(seeds_, context(), least_pairs(), kinds()))
+      if (number > repetition_ && (number == chosen_repetition() || find_held(kind_of(number)) == nullptr))
+        numbers.push_back(number);
     return numbers;
   }
 
@@ -167,11 +168,11 @@ class DeclaredJudge : public ArraysJudge {
     if (pairs_ != nullptr && !truth_) begin_timing();
     if (pairs_ != nullptr) pairs_->clear();
     by_baseline_ =
-        truth_ && main_baseline_runs() && truth_->source(repetition_) == RepetitionTruth::Source::kBaseline;
+        truth_ && main_baseline_runs() && source(repetition_) == RepetitionTruth::Source::kBaseline;
     const std::uint64_t run_seed = seeds_.repetition(repetition_);
     hard_ = hard_inputs(lab_, run_seed);
     if (by_baseline_) return draw_there(run_seed);
-    return take_run(run_seed, truth_ && (repetition_ == 1 || repetition_ == chosen_repetition()));
+    return take_run(run_seed, truth_ && !truth_->gave_up());
   }
   int inputs_of_run() const override {
     return hard_ == nullptr ? 0 : static_cast<int>(hard_ - lab_.hard.data()) + 1;
@@ -203,26 +204,34 @@ class DeclaredJudge : public ArraysJudge {
     }
   }
   int chosen_repetition() const { return oracles_repetition(seeds_, context(), least_pairs()); }
-  // The baseline has been held against the oracle by this judge: in this case, and for what the plan sees.
-  std::string held_name() const {
-    return fmt::format("held: {} {} {} plan {}", lab_.name, case_.id,
+  int kinds() const { return static_cast<int>(lab_.hard.size()) + 1; }
+  int kind_of(int repetition) const { return inputs_of(seeds_.repetition(repetition)); }
+  RepetitionTruth::Source source(int repetition) const {
+    return truth_->source(repetition, kind_of(repetition));
+  }
+  // The baseline has been held against the oracle by this judge: in this case, with this kind of inputs, and for what
+  // the plan sees.
+  std::string held_name(int kind) const {
+    return fmt::format("held: {} {} kind {} {} plan {}", lab_.name, case_.id, kind,
                        context().baselines.front().spec.executable.string(),
                        plan_of_answers(lab_, plan_seed_));
   }
-  std::shared_ptr<const Held> find_held() const {
-    return context().services->kept_data().find<Held>(held_name());
+  std::shared_ptr<const Held> find_held(int kind) const {
+    return context().services->kept_data().find<Held>(held_name(kind));
   }
   void begin_timing() {
-    const auto known = find_held();
-    truth_.emplace(chosen_repetition(), known == nullptr ? std::nullopt : std::optional(*known));
+    RepetitionTruth::HeldByKind held;
+    for (int kind = 0; kind < kinds(); ++kind)
+      if (const auto known = find_held(kind)) held[kind] = *known;
+    truth_.emplace(chosen_repetition(), std::move(held));
   }
   void hold_baseline(const Held& errors) {
-    truth_->hold(errors);
-    keep_held(*truth_->held());
+    truth_->hold(inputs_of_run(), errors);
+    keep_held(truth_->held(inputs_of_run()));
   }
   void keep_held(const Held& held) const {
-    context().services->kept_data().add(held_name(), std::make_shared<Held>(held), sizeof(Held),
-                                        std::numeric_limits<std::size_t>::max());
+    context().services->kept_data().add(held_name(inputs_of_run()), std::make_shared<Held>(held),
+                                        sizeof(Held), std::numeric_limits<std::size_t>::max());
   }
 
   // A run's inputs with the same bits, drawn where they are used.
@@ -245,8 +254,8 @@ class DeclaredJudge : public ArraysJudge {
   }
 
   bool wants_main_baseline() const override {
-    return truth_ && (by_baseline_ || truth_->source(repetition_ + 1) == RepetitionTruth::Source::kBaseline ||
-                      truth_->owes_oracle());
+    return truth_ && (by_baseline_ || !truth_->is_held(inputs_of_run()) ||
+                      source(repetition_ + 1) == RepetitionTruth::Source::kBaseline || truth_->owes_oracle());
   }
 
   std::optional<Outcome> verify_timed_output(int program) override {
@@ -285,13 +294,14 @@ class DeclaredJudge : public ArraysJudge {
     for (const ArrayDeclaration* output : lab_.outputs())
       count_check(method_name(lab_.checks.at(output->name).kind), runs_->plan_arrays().cells_of(*output));
     const auto finding = truth_->settle(
-        compared, [this](RepetitionTruth::Program program) { return ask_oracle(place_of(program)); },
+        inputs_of_run(), compared,
+        [this](RepetitionTruth::Program program) { return ask_oracle(place_of(program)); },
         [this](const CaseArrays::Finding& wrong) { blame_baseline(PairOutputs::kBaseline, wrong); });
     if (finding) return outcome_of(*finding);
     verify_other_baselines();
     return std::nullopt;
   }
-  OutputsCompared compare(int program) { return pairs_->compare(program, *truth_->held()); }
+  OutputsCompared compare(int program) { return pairs_->compare(program, truth_->held(inputs_of_run())); }
   static int place_of(RepetitionTruth::Program program) {
     return program == RepetitionTruth::Program::kBaseline ? PairOutputs::kBaseline : PairOutputs::kSubmission;
   }
@@ -355,7 +365,8 @@ class DeclaredJudge : public ArraysJudge {
   // baseline on the same inputs, once for this case.
   std::optional<Outcome> verify_checked_run() override {
     auto fault = verify_output();
-    if (!fault || !is_baseline_ours() || !lab_.check_script.empty() || find_held() != nullptr) return fault;
+    if (!fault || !is_baseline_ours() || !lab_.check_script.empty() || find_held(inputs_of_run()) != nullptr)
+      return fault;
     if (!run_baseline_aside(run_arguments_)) return fault;
     if (const auto of_baseline = verify_output()) blame_oracle(fault->message, of_baseline->message);
     keep_held(last_errors_);

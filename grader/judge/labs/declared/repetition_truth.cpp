@@ -20,15 +20,15 @@ double share_left(const CellCheck& check, const Held& held) {
   return check.kind == declaration::CheckKind::kBound ? kMagnitudeLeft * left : left;
 }
 
-RepetitionTruth::Source RepetitionTruth::source(int repetition) const {
-  const bool trusted = held_ && repetition != chosen_ && !gave_up();
+RepetitionTruth::Source RepetitionTruth::source(int repetition, int kind) const {
+  const bool trusted = is_held(kind) && repetition != chosen_ && !gave_up();
   return trusted ? Source::kBaseline : Source::kOracle;
 }
 
-void RepetitionTruth::hold(const Held& held) {
-  if (!held_) held_ = Held();
-  held_->error_over_bound = std::max(held_->error_over_bound, held.error_over_bound);
-  held_->rms_over_limit = std::max(held_->rms_over_limit, held.rms_over_limit);
+void RepetitionTruth::hold(int kind, const Held& held) {
+  Held& known = held_[kind];
+  known.error_over_bound = std::max(known.error_over_bound, held.error_over_bound);
+  known.rms_over_limit = std::max(known.rms_over_limit, held.rms_over_limit);
 }
 
 void RepetitionTruth::count_oracle(int repetition, bool with_baseline) {
@@ -36,12 +36,12 @@ void RepetitionTruth::count_oracle(int repetition, bool with_baseline) {
   both_answered_ = both_answered_ || (with_baseline && repetition == chosen_);
 }
 
-std::optional<RepetitionTruth::Finding> RepetitionTruth::settle(const OutputsCompared& outputs,
+std::optional<RepetitionTruth::Finding> RepetitionTruth::settle(int kind, const OutputsCompared& outputs,
                                                                 const AskOracle& ask,
                                                                 const BaselineFault& fault) {
   // Root mean squares add up like sides of a triangle.
-  const bool spread = outputs.rms_over_limit > 0 &&
-                      outputs.rms_over_limit + held_.value_or(Held()).rms_over_limit > kMagnitudeLeft;
+  const bool spread =
+      outputs.rms_over_limit > 0 && outputs.rms_over_limit + held(kind).rms_over_limit > kMagnitudeLeft;
   if (outputs.same && !spread) {
     ++by_baseline_;
     return std::nullopt;
@@ -54,7 +54,9 @@ std::optional<RepetitionTruth::Finding> RepetitionTruth::settle(const OutputsCom
 
 nlohmann::json RepetitionTruth::to_json() const {
   nlohmann::json json{{"oracle", by_oracle_}, {"baseline", by_baseline_}, {"asked_again", asked_again_}};
-  if (held_) json["baseline_max_error_over_bound"] = held_->error_over_bound;
+  double most = 0;
+  for (const auto& [kind, held] : held_) most = std::max(most, held.error_over_bound);
+  if (!held_.empty()) json["baseline_max_error_over_bound"] = most;
   return json;
 }
 

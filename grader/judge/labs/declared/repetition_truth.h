@@ -1,13 +1,15 @@
 // Who says what is right in the timed repetitions of a case. The oracle takes far longer than a run, and the
 // main baseline's output of the same inputs is at hand: a program that gives the same is right, as far as the
-// baseline is. So it answers where the oracle has accepted it, for this case and what the plan has seen. No
+// baseline is. So it answers where the oracle has accepted it, for this case, this kind of inputs and what the plan has seen. No
 // verdict rests on it: where outputs differ, the oracle is asked about both; and in one repetition, which the
 // hidden seed chooses, it always is.
 #pragma once
 
 #include <functional>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <utility>
 
 #include "judge/labs/declared/case_arrays.h"
 #include "judge/labs/declared/cell_work.h"
@@ -39,14 +41,17 @@ class RepetitionTruth {
   // answers all others.
   static constexpr int kMostAskedAgain = 3;
 
+  // What was found of the baseline where it was accepted, by the kind of inputs.
+  using HeldByKind = std::map<int, Held>;
   // `chosen`: the repetition that is the oracle's anyway. `held`: the baseline was accepted before, by this
   // judge, for this case and what its plan sees.
-  RepetitionTruth(int chosen, std::optional<Held> held) : chosen_(chosen), held_(held) {}
+  RepetitionTruth(int chosen, HeldByKind held) : chosen_(chosen), held_(std::move(held)) {}
 
-  Source source(int repetition) const;
-  const std::optional<Held>& held() const { return held_; }
+  Source source(int repetition, int kind) const;
+  bool is_held(int kind) const { return held_.contains(kind); }
+  Held held(int kind) const { return is_held(kind) ? held_.at(kind) : Held(); }
   // The oracle accepted the baseline's output.
-  void hold(const Held& held);
+  void hold(int kind, const Held& held);
   // The oracle has answered a repetition, for the submission; `with_baseline`: for both.
   void count_oracle(int repetition, bool with_baseline);
   // The oracle has not yet answered for both programs in the chosen repetition, or the one that took
@@ -61,7 +66,7 @@ class RepetitionTruth {
   using Finding = CaseArrays::Finding;
   using AskOracle = std::function<std::optional<Finding>(Program)>;
   using BaselineFault = std::function<void(const Finding&)>;  // throws JudgeFault
-  std::optional<Finding> settle(const OutputsCompared& outputs, const AskOracle& ask,
+  std::optional<Finding> settle(int kind, const OutputsCompared& outputs, const AskOracle& ask,
                                 const BaselineFault& fault);
 
   // For the record: what was trusted for what.
@@ -69,7 +74,7 @@ class RepetitionTruth {
 
  private:
   int chosen_;
-  std::optional<Held> held_;
+  HeldByKind held_;
   int by_oracle_ = 0, by_baseline_ = 0, asked_again_ = 0;
   bool both_answered_ = false;
 };
