@@ -1,5 +1,5 @@
-// One case of a declared lab, judged: runs on fresh inputs, every output checked against the oracle; on a
-// GPU, paired timing with every repetition checked the same way. The oracles answer before the clock starts.
+// One case of a declared lab, judged: runs on fresh inputs, every output checked against the oracle; on a GPU, paired
+// timing with every repetition checked the same way. The oracles answer before the clock starts.
 #include "judge/labs/declared/declared_judge.h"
 
 #include <fmt/format.h>
@@ -106,7 +106,7 @@ class DeclaredJudge : public ArraysJudge {
     const auto add = [&](std::uint64_t more) {
       if (more != wanted && find_answer(more) == nullptr) seeds.push_back(more);
     };
-    for (int check = checks_ + 1; check <= checks_ + checks_to_come(); ++check) add(seeds_.check(check));
+    for (int check = checks_ + 1; check <= std::max(checks_, least_runs()); ++check) add(seeds_.check(check));
     for (const int repetition : repetitions_to_come()) add(seeds_.repetition(repetition));
     return runs_->take(seeds);
   }
@@ -140,15 +140,14 @@ class DeclaredJudge : public ArraysJudge {
       for (int i = 0; i < pairs; ++i) numbers.push_back(repetition_ + i + (repetition_ == 0 ? 1 : 0));
       return numbers;
     }
-    if (repetition_ == 0 && CaseArrays::plan_sees_arrays(lab_))
-      return numbers;  // another plan may come first
+    const bool other_plan_may_come = repetition_ == 0 && CaseArrays::plan_sees_arrays(lab_);
+    if (other_plan_may_come) return numbers;
     for (const int number : oracles_repetitions(seeds_, context(), least_pairs(), kinds()))
       if (number > repetition_ && (number == chosen_repetition() || find_held(kind_of(number)) == nullptr))
         numbers.push_back(number);
     return numbers;
   }
 
-  int checks_to_come() const { return std::max(0, least_runs() - checks_); }
   int least_runs() const override { return least_runs_of(lab_, context()); }
   int least_pairs() const override { return least_pairs_of(lab_, context()); }
 
@@ -167,8 +166,7 @@ class DeclaredJudge : public ArraysJudge {
     ++repetition_;
     if (pairs_ != nullptr && !truth_) begin_timing();
     if (pairs_ != nullptr) pairs_->clear();
-    by_baseline_ =
-        truth_ && main_baseline_runs() && source(repetition_) == RepetitionTruth::Source::kBaseline;
+    by_baseline_ = truth_ && main_baseline_runs() && is_trusted_in(repetition_);
     const std::uint64_t run_seed = seeds_.repetition(repetition_);
     hard_ = hard_inputs(lab_, run_seed);
     if (by_baseline_) return draw_there(run_seed);
@@ -180,7 +178,7 @@ class DeclaredJudge : public ArraysJudge {
   Arguments refresh_for_check() override {
     const std::uint64_t run_seed = seeds_.check(checks_ + 1);
     hard_ = hard_inputs(lab_, run_seed);
-    run_arguments_ = take_run(run_seed, true);
+    run_arguments_ = take_run(run_seed, true);  // looks at checks_
     ++checks_;
     return run_arguments_;
   }
@@ -206,11 +204,11 @@ class DeclaredJudge : public ArraysJudge {
   int chosen_repetition() const { return oracles_repetition(seeds_, context(), least_pairs()); }
   int kinds() const { return static_cast<int>(lab_.hard.size()) + 1; }
   int kind_of(int repetition) const { return inputs_of(seeds_.repetition(repetition)); }
-  RepetitionTruth::Source source(int repetition) const {
-    return truth_->source(repetition, kind_of(repetition));
+  bool is_trusted_in(int repetition) const {
+    return truth_->source(repetition, kind_of(repetition)) == RepetitionTruth::Source::kBaseline;
   }
-  // The baseline has been held against the oracle by this judge: in this case, with this kind of inputs, and for what
-  // the plan sees.
+  // The baseline has been held against the oracle by this judge: in this case, for inputs of this kind, and
+  // for what the plan sees.
   std::string held_name(int kind) const {
     return fmt::format("held: {} {} kind {} {} plan {}", lab_.name, case_.id, kind,
                        context().baselines.front().spec.executable.string(),
@@ -254,8 +252,8 @@ class DeclaredJudge : public ArraysJudge {
   }
 
   bool wants_main_baseline() const override {
-    return truth_ && (by_baseline_ || !truth_->is_held(inputs_of_run()) ||
-                      source(repetition_ + 1) == RepetitionTruth::Source::kBaseline || truth_->owes_oracle());
+    return truth_ && (by_baseline_ || !truth_->is_held(inputs_of_run()) || is_trusted_in(repetition_ + 1) ||
+                      truth_->owes_oracle());
   }
 
   std::optional<Outcome> verify_timed_output(int program) override {
@@ -263,8 +261,8 @@ class DeclaredJudge : public ArraysJudge {
       pairs_->keep(program);
       return std::nullopt;
     }
-    if (!truth_) return verify_output();
     auto fault = verify_output();
+    if (!truth_) return fault;
     if (program == PairOutputs::kSubmission) {
       // An oracle that refuses the baseline's output as well is not believed.
       refused_ = std::move(fault);
@@ -322,11 +320,11 @@ class DeclaredJudge : public ArraysJudge {
                            runs_->plan_arrays().cells_of(*inputs[i]));
       buffers().publish(static_cast<int>(i));
     }
-    const std::uint64_t run_seed = seeds_.repetition(repetition_);
-    if (auto fault = run_main_baseline(absolute_scalars(lab_, runs_->plan_arrays().drawn_scalars(run_seed))))
+    const std::uint64_t seed = seeds_.repetition(repetition_);
+    if (auto fault = run_main_baseline(absolute_scalars(lab_, runs_->plan_arrays().drawn_scalars(seed))))
       return fault;
     pairs_->keep_magnitudes();
-    draw_there(run_seed);
+    draw_there(seed);
     return std::nullopt;
   }
   // The chosen repetition did not come: the last one takes its place.
@@ -339,8 +337,7 @@ class DeclaredJudge : public ArraysJudge {
   }
   std::optional<Outcome> last_word_on_submission() {
     const auto finding = ask_oracle(PairOutputs::kSubmission);
-    if (!finding) return std::nullopt;
-    return outcome_of(*finding);
+    return finding ? std::optional(outcome_of(*finding)) : std::nullopt;
   }
   // About what was kept of a repetition.
   std::optional<CaseArrays::Finding> ask_oracle(int program) {
@@ -351,9 +348,9 @@ class DeclaredJudge : public ArraysJudge {
     return finding;
   }
   [[noreturn]] void blame_baseline(int program, const CaseArrays::Finding& wrong) const {
-    const auto number = static_cast<std::size_t>(program - PairOutputs::kBaseline);
-    throw JudgeFault("baseline {} is wrong on {}: {}", context().baselines[number].name, spec().id,
-                     wrong.message);
+    const BaselineRunner& one =
+        context().baselines[static_cast<std::size_t>(program - PairOutputs::kBaseline)];
+    throw JudgeFault("baseline {} is wrong on {}: {}", one.name, spec().id, wrong.message);
   }
   void describe_verification(json& verification) const override {
     if (truth_) verification["timed"] = truth_->to_json();
@@ -389,8 +386,7 @@ class DeclaredJudge : public ArraysJudge {
       buffers().copy_out(cells.data(), buffers().output(static_cast<int>(i)), cells.size());
     }
     const auto finding = check(arrays);
-    if (!finding) return std::nullopt;
-    return outcome_of(*finding);
+    return finding ? std::optional(outcome_of(*finding)) : std::nullopt;
   }
   bool is_right_there() {
     std::vector<const void*> cells;
