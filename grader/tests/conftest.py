@@ -9,11 +9,13 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from warpgrade_reports.set_archives import unpacked
 
 ROOT = Path(__file__).resolve().parents[2]
 WARPGRADE = Path(os.environ.get("WARPGRADE", ROOT / "build/bin/warpgrade"))
@@ -66,6 +68,13 @@ def records_of(run: Path) -> list[dict[str, Any]]:
     """The case records of a run folder."""
     lines = (run / "records.jsonl").read_text(encoding="utf-8").split("\n")
     return [json.loads(line) for line in lines if line]
+
+
+@pytest.fixture(scope="session")
+def sets() -> Iterator[Path]:
+    """The published sets, unpacked, to be read."""
+    with unpacked(ROOT / "reports/published") as folder:
+        yield folder
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -46,11 +46,10 @@ def save_plots(runs: Mapping[str, Run], folder: Path) -> None:
     png.save_climb(_climb(merged(list(runs.values()))), folder)
 
 
-def journey_page(runs: Mapping[str, Run], launches: Run | None) -> str:
+def journey(runs: Mapping[str, Run], launches: Run | None) -> str:
     """The ladder step by step: idea, kernels, and of each case the time and what it gained."""
-    sets = merged(list(runs.values()))
     names = ", ".join(f"`{name}`" for name in runs)
-    return f"# {sets.run.lab}: the ladder step by step\n\nTimes from {names}.\n\n{told(_climb(sets, launches))}"
+    return f"Times from {names}.\n\n{told(_climb(merged(list(runs.values())), launches))}"
 
 
 def _climb(sets: Sets, launches: Run | None = None) -> Climb:
@@ -143,7 +142,8 @@ def main(arguments: list[str] | None = None) -> int:
             save_plots(runs, options.plots)
         if options.journey is not None:
             options.journey.parent.mkdir(parents=True, exist_ok=True)
-            page = journey_page(runs, options.launches and read_run(options.launches))
+            told_steps = journey(runs, options.launches and read_run(options.launches))
+            page = f"# {next(iter(runs.values())).lab}: the ladder step by step\n\n{told_steps}"
             options.journey.write_text(page, encoding="utf-8", newline="\n")
     except (ReportInputError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)

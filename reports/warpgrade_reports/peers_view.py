@@ -23,6 +23,7 @@ from warpgrade_reports import format as fmt
 from warpgrade_reports.model import Interval
 from warpgrade_reports.peers import Comparison, Row, compare, geometric_mean
 from warpgrade_reports.png import PALETTE, look, short
+from warpgrade_reports.set_archives import unpacked
 from warpgrade_reports.source import ReportInputError
 
 _LABS = {"spmm": "SpMM", "apsp": "APSP", "sampling": "Sampling", "histogram": "Histogram", "gcn": "GCN, fp64"}
@@ -212,7 +213,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--output", type=Path, help="also write peers.md and peers.png into this folder")
     options = parser.parse_args(arguments)
     try:
-        comparison = compare(options.root)
+        with unpacked(options.root) as sets:
+            comparison = compare(sets)
     except ReportInputError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

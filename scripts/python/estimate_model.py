@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
+import lzma
 import math
 import os
 import re
@@ -17,10 +19,11 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "reports"))
+from warpgrade_reports.set_archives import unpacked  # noqa: E402
 from warpgrade_reports.text import lines_of  # noqa: E402
 
 PUBLISHED = ROOT / "reports/published"
-COUNTERS = PUBLISHED / "estimate/counters.jsonl"
+COUNTERS = PUBLISHED / "estimate/counters.jsonl.xz"
 PROBLEMS = PUBLISHED / "estimate/problems.jsonl"
 PROBLEMS_COUNTED = PUBLISHED / "estimate/problems-h200-ncu.csv"  # of its ncu counts, microseconds and per cent
 PROBLEMS_TIMED = PUBLISHED / "estimate/problems-h200.jsonl"  # what scripts/measure estimate wrote on an H200
@@ -32,19 +35,34 @@ WARPGRADE = os.environ.get("WARPGRADE", str(ROOT / "build/bin/warpgrade"))
 Run = dict[str, Any]
 
 
+@functools.cache
 def records(gpu: str = "h200") -> dict[tuple[str, str, str], list[Run]]:
     """Accepted timed records of a GPU by lab, case and submission."""
     found: dict[tuple[str, str, str], list[Run]] = {}
-    for path in sorted((PUBLISHED / gpu).glob("**/records.jsonl")):
-        if "sweeps" in path.parts:  # variants of a step, under the step's name
-            continue
-        for line in lines_of(path.read_text(encoding="utf-8")):
-            record = json.loads(line)
-            if "timing" not in record or record["outcome"]["verdict"] != "accepted":
+    with unpacked(PUBLISHED) as sets:
+        for path in sorted((sets / gpu).glob("**/records.jsonl")):
+            if "sweeps" in path.parts:  # variants of a step, under the step's name
                 continue
-            key = (record["lab"], record["case"]["id"], record["submission"]["id"])
-            found.setdefault(key, []).append(record)
+            for line in lines_of(path.read_text(encoding="utf-8")):
+                record = json.loads(line)
+                if "timing" not in record or record["outcome"]["verdict"] != "accepted":
+                    continue
+                key = (record["lab"], record["case"]["id"], record["submission"]["id"])
+                found.setdefault(key, []).append(record)
     return found
+
+
+def read_counters() -> list[Run]:
+    """The emulator's counters, a run a line."""
+    return [json.loads(line) for line in lines_of(lzma.decompress(COUNTERS.read_bytes()).decode())]
+
+
+def keep_counters(runs: Iterable[Run]) -> None:
+    """Writes them in their order, whole or not at all."""
+    text = "".join(json.dumps(run, separators=(",", ":")) + "\n" for run in runs)
+    unfinished = COUNTERS.with_suffix(".tmp")
+    unfinished.write_bytes(lzma.compress(text.encode(), preset=9))
+    unfinished.replace(COUNTERS)
 
 
 def bare(name: str) -> str:
@@ -110,7 +128,7 @@ def with_records(runs: Iterable[Run], gpu: str = "h200") -> list[Run]:
 
 
 def load(gpu: str = "h200") -> list[Run]:
-    return with_records((json.loads(line) for line in lines_of(COUNTERS.read_text(encoding="utf-8"))), gpu)
+    return with_records(read_counters(), gpu)
 
 
 # By solution: what was fitted on a kernel says nothing of how well a new one is told. Solutions that run the same

@@ -9,7 +9,6 @@ import re
 
 import estimate_launches
 from estimate_model import (
-    COUNTERS,
     DRAWN,
     LAUNCHES_COUNTED,
     PROBLEMS,
@@ -23,6 +22,7 @@ from estimate_model import (
     is_held_out,
     load,
     order_right,
+    read_counters,
     records,
     summary,
     within_interval,
@@ -131,9 +131,9 @@ def bound_rows(rows: list[Run]) -> list[tuple[str, str, str, str, bool]]:
 
 def ladder_bounds() -> list[tuple[str, str, str, str, bool]]:
     """The same of the ladders' kernels: of each solution and case the one that takes most of the time."""
-    runs = [
-        json.loads(line) for p in (COUNTERS, DRAWN) if p.exists() for line in lines_of(p.read_text(encoding="utf-8"))
-    ]
+    runs = read_counters()
+    if DRAWN.exists():
+        runs += [json.loads(line) for line in lines_of(DRAWN.read_text(encoding="utf-8"))]
     chosen = estimate_launches.counted_launches(LAUNCHES_COUNTED, runs)
     rows = []
     for (row, run), told in zip(chosen, Model([run for _, run in chosen])(), strict=True):

@@ -8,8 +8,8 @@
     scripts/validate-estimate launches FOLDER      take over what scripts/measure estimate counted of single launches
     scripts/validate-estimate table                compare with the records, write the page's tables
 
-Counters lie in reports/published/estimate/counters.jsonl, a line a solution and case; records in
-reports/published/h200/**.
+Counters lie in reports/published/estimate/counters.jsonl.xz, a line a solution and case; records in the archives of
+reports/published/h200.
 Needs build/bin/warpgrade; `fit` needs numpy. WARPGRADE names another program.
 """
 
@@ -34,9 +34,11 @@ from estimate_model import (
     coefficients_in_tree,
     count,
     is_held_out,
+    keep_counters,
     load,
     pairs,
     quantile,
+    read_counters,
     records,
     without_zeros,
 )
@@ -173,11 +175,7 @@ def collect(names: list[str]) -> None:
     names = [name for name in names if name != "--again"]
     known = records()
     COUNTERS.parent.mkdir(parents=True, exist_ok=True)
-    have = {}
-    if COUNTERS.exists():
-        for line in lines_of(COUNTERS.read_text(encoding="utf-8")):
-            run = json.loads(line)
-            have[run["lab"], run["case"], run["submission"]] = run
+    have = {(run["lab"], run["case"], run["submission"]): run for run in read_counters()} if COUNTERS.exists() else {}
     for name in names:
         if not any(name == f"{lab}:{case}" for lab, case, *_ in known):
             raise SystemExit(f"collect: no published record is of '{name}'; name LAB:CASE, for instance spmm:arxiv-k32")
@@ -189,10 +187,7 @@ def collect(names: list[str]) -> None:
             if run is None:
                 continue
             have[key] = run
-            text = "".join(json.dumps(have[k], separators=(",", ":")) + "\n" for k in sorted(have))
-            unfinished = COUNTERS.with_suffix(".tmp")
-            unfinished.write_text(text, encoding="utf-8")
-            unfinished.replace(COUNTERS)
+            keep_counters(have[k] for k in sorted(have))
             print(*key, flush=True)
 
 
