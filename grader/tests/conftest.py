@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 import yaml
-from warpgrade_reports.set_archives import unpacked
+from warpgrade_bench.set_archives import unpacked
 
 ROOT = Path(__file__).resolve().parents[2]
 WARPGRADE = Path(os.environ.get("WARPGRADE", ROOT / "build/bin/warpgrade"))

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from synthetic import SyntheticRun
+from warpgrade_bench.set_archives import unpacked
 from warpgrade_reports.__main__ import main
-from warpgrade_reports.set_archives import unpacked
 
 PUBLISHED = Path(__file__).resolve().parents[1] / "published"
 

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 from test_analysis import set_times
-from warpgrade_reports import courses, ladder_table, published
+from warpgrade_bench import courses, ladder_table, published
+from warpgrade_bench.sets import merged
+from warpgrade_reports import courses as reported
 from warpgrade_reports.courses import lines_of
 from warpgrade_reports.page import render_pages
 from warpgrade_reports.reading import read_run
-from warpgrade_reports.sets import merged
 from warpgrade_reports.source import ReportInputError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -88,7 +89,7 @@ def test_a_speedup_is_over_the_naive_of_its_own_run(ladder, monkeypatch, tmp_pat
         'low = 11.0\nhigh = 11.0\ngpu = "g"\nsource = "s"\n',
         encoding="utf-8",
     )
-    monkeypatch.setattr(courses, "FIGURES", figures)
+    monkeypatch.setattr(reported, "FIGURES", figures)
 
     def stand_ins(run):
         cases = tuple(replace(spec, dataset_kind="stand-in") for spec in run.cases)

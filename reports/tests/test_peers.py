@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from warpgrade_reports import peers, peers_view
-from warpgrade_reports.peers import PUBLIC, compare, interval_of, read_ceilings, spmm_floor_ms
+from warpgrade_bench import peers, peers_view
+from warpgrade_bench.peers import PUBLIC, compare, interval_of, read_ceilings, spmm_floor_ms
 from warpgrade_reports.source import ReportInputError
 
 DEVICE = "NVIDIA H200"

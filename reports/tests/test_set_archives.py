@@ -5,9 +5,10 @@ import subprocess
 import tarfile
 
 import pytest
-from warpgrade_reports import published
+from conftest import PUBLISHED
+from warpgrade_bench import published
+from warpgrade_bench.set_archives import pack, unpack, unpacked
 from warpgrade_reports.reading import read_run
-from warpgrade_reports.set_archives import pack, unpack, unpacked
 
 
 @pytest.fixture
@@ -69,3 +70,8 @@ def test_nothing_is_written_outside_the_folder(tmp_path):
 def test_a_page_s_plots_are_those_that_are_drawn(tmp_path):
     page = "![K = 32](../../reports/published/h200/spmm-k32.png) [x](../../reports/published/h200/spmm-classes-k8.png)"
     assert published.plots_on(page, tmp_path / "h200/spmm") == ["k32", "classes-k8"]
+
+
+def test_what_a_course_needs_imports_nothing_that_publishes_our_own_figures():
+    sources = (PUBLISHED.parent / "warpgrade_reports").glob("*.py")
+    assert [path.name for path in sources if "warpgrade_bench" in path.read_text(encoding="utf-8")] == []

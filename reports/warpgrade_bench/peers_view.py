@@ -1,4 +1,4 @@
-"""`python -m warpgrade_reports.peers_view [ROOT]`: the tables and the plot of warpgrade_reports.peers.
+"""`python -m warpgrade_bench.peers_view [ROOT]`: the tables and the plot of warpgrade_bench.peers.
 
 Prints Markdown. With --output FOLDER it also writes peers.md and peers.png there. Exit 0: done; 1: no records to
 compare.
@@ -18,13 +18,13 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
-
 from warpgrade_reports import format as fmt
 from warpgrade_reports.model import Interval
-from warpgrade_reports.peers import Comparison, Row, compare, geometric_mean
 from warpgrade_reports.png import PALETTE, look, short
-from warpgrade_reports.set_archives import unpacked
 from warpgrade_reports.source import ReportInputError
+
+from warpgrade_bench.peers import Comparison, Row, compare, geometric_mean
+from warpgrade_bench.set_archives import unpacked
 
 _LABS = {"spmm": "SpMM", "apsp": "APSP", "sampling": "Sampling", "histogram": "Histogram", "gcn": "GCN, fp64"}
 _DPI = 130
@@ -208,7 +208,7 @@ def save_plot(comparison: Comparison, file: Path) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """The command; returns its exit code."""
-    parser = argparse.ArgumentParser(prog="warpgrade_reports.peers_view", description=__doc__)
+    parser = argparse.ArgumentParser(prog="warpgrade_bench.peers_view", description=__doc__)
     parser.add_argument("root", type=Path, nargs="?", default=Path("reports/published"), metavar="ROOT")
     parser.add_argument("--output", type=Path, help="also write peers.md and peers.png into this folder")
     options = parser.parse_args(arguments)

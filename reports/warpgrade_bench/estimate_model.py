@@ -13,15 +13,16 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "reports"))
-from warpgrade_reports.set_archives import unpacked  # noqa: E402
-from warpgrade_reports.text import lines_of  # noqa: E402
+from warpgrade_reports.text import lines_of
 
+from warpgrade_bench.set_archives import unpacked
+
+ROOT = Path(__file__).resolve().parents[2]
 PUBLISHED = ROOT / "reports/published"
 COUNTERS = PUBLISHED / "estimate/counters.jsonl.xz"
 PROBLEMS = PUBLISHED / "estimate/problems.jsonl"
@@ -31,6 +32,7 @@ LAUNCHES_COUNTED = PUBLISHED / "estimate/launches-h200-ncu.csv"  # scripts/measu
 # The emulator's counters of the cases that only scripts/measure estimate runs.
 DRAWN = PUBLISHED / "estimate/drawn.jsonl"
 TABLE = PUBLISHED / "estimate.md"
+FINDINGS = tomllib.loads(Path(__file__).with_name("estimate_findings.toml").read_text(encoding="utf-8"))
 WARPGRADE = os.environ.get("WARPGRADE", str(ROOT / "build/bin/warpgrade"))
 Run = dict[str, Any]
 
@@ -131,20 +133,8 @@ def load(gpu: str = "h200") -> list[Run]:
     return with_records(read_counters(), gpu)
 
 
-# By solution: what was fitted on a kernel says nothing of how well a new one is told. Solutions that run the same
-# kernels in some case stand on one side (SpMM's steps 2 and 3, APSP's 8 and 9, sampling's step 1 and optimized). Labs
-# that are not named here (transpose, scan, sort) are held out whole.
-FITTED = {
-    "spmm": {"optimized", "step-02_staged_a", "step-03_column_groups"},
-    "apsp": {"naive", "step-01_three_phases", "step-02_hoisted_branches", "step-07_constant_tile"},
-    "gcn": {"naive", "step-02_register_sums", "step-05_outer_product", "step-07a_double2_loads"},
-    "sampling": {"naive", "step-02_philox_fours"},
-    "histogram": {"naive", "step-01_block_private", "step-04_warp_aggregated"},
-}
-
-
 def is_held_out(run: Run) -> bool:
-    return run["submission"] not in FITTED.get(run["lab"], set())
+    return run["submission"] not in FINDINGS["fitted"].get(run["lab"], ())
 
 
 class Model:

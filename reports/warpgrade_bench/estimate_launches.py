@@ -9,12 +9,10 @@ from __future__ import annotations
 import csv
 import json
 import re
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "reports"))
 from warpgrade_reports.text import lines_of
 
 Run = dict[str, Any]

@@ -1,6 +1,6 @@
 """A lab's ladder from all sets that measured parts of it: a table for its page, and the journey's plots.
 
-`python -m warpgrade_reports.ladder_table RUN_DIR... [--into FILE] [--plots FOLDER] [--journey FILE]` prints
+`python -m warpgrade_bench.ladder_table RUN_DIR... [--into FILE] [--plots FOLDER] [--journey FILE]` prints
 Markdown, or puts it between the marks in FILE: a row a solution, a column a case, and which set a figure is from.
 `--journey` writes the steps one by one: idea, kernels, block and grid (with `--launches`), times and gains.
 """
@@ -20,10 +20,11 @@ from warpgrade_reports.grouping import Group
 from warpgrade_reports.ladder import Climb, add_launches, climb_of
 from warpgrade_reports.ladder import markdown as told
 from warpgrade_reports.model import CaseResult, Run, Submission
-from warpgrade_reports.publishing import put_between
 from warpgrade_reports.reading import read_run
-from warpgrade_reports.sets import Sets, merged
 from warpgrade_reports.source import ReportInputError
+
+from warpgrade_bench.pages import put_between
+from warpgrade_bench.sets import Sets, merged
 
 BEGIN, END = "<!-- ladder: begin -->", "<!-- ladder: end -->"
 _DIGITS = 4
@@ -124,7 +125,7 @@ def _spaced(name: str) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """The command line; 1 with one line of explanation when something cannot be read."""
-    parser = argparse.ArgumentParser(prog="warpgrade_reports.ladder_table", description="A ladder from several sets.")
+    parser = argparse.ArgumentParser(prog="warpgrade_bench.ladder_table", description="A ladder from several sets.")
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUN_DIR", help="sets of one lab on one GPU model")
     parser.add_argument("--into", type=Path, metavar="FILE", help=f"write between {BEGIN} and {END} in FILE")
     parser.add_argument("--plots", type=Path, metavar="FOLDER", help="also write the journey's plots there")

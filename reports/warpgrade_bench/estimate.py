@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Estimates of time beside records of a GPU: fits the model, writes the table of reports/published/estimate.md.
 
     scripts/validate-estimate collect LAB:CASE...  count the case's recorded solutions that were not counted yet, on the
@@ -23,9 +22,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-import estimate_launches
-from estimate_model import (
+from warpgrade_reports.text import lines_of
+
+from warpgrade_bench import estimate_launches
+from warpgrade_bench.estimate_model import (
     COUNTERS,
+    FINDINGS,
     LAUNCHES_COUNTED,
     PROBLEMS,
     ROOT,
@@ -42,26 +44,7 @@ from estimate_model import (
     records,
     without_zeros,
 )
-from estimate_page import problem_table, table
-from warpgrade_reports.text import lines_of
-
-# What a device does was measured: the fit may bend these less than the rest.
-STIFF = {
-    "overlap",
-    "wait_dram",
-    "wait_l2",
-    "l2",
-    "l1_line",
-    "shared_atomic",
-    "scattered",
-    "write_back",
-    "fp32",
-    "integer",
-    "norm",
-}
-# Measured: the rate of streams, one pass a clock, and 16 lanes for special functions: ncu saw the pipe 99 % busy with
-# `bank_conflicts`.
-NOT_FITTED = {"dram", "shared", "special", "interval_low", "interval_high", "ratio_low", "ratio_high"}
+from warpgrade_bench.estimate_page import problem_table, table
 
 
 def fit() -> None:
@@ -72,9 +55,9 @@ def fit() -> None:
     together = [sum((q["lab"], q["case"]) == (r["lab"], r["case"]) for q in runs) for r in runs]
     weights = np.array(together) ** -0.25  # cases with many solutions count less for each
     model, start = Model(runs), coefficients_in_tree()
-    names = [n for n in start if n not in NOT_FITTED]
+    names = [n for n in start if n not in FINDINGS["fit"]["not_fitted"]]
     measured = np.array([r["measured_us"] for r in runs])
-    spring = np.array([1.0 if n in STIFF else 0.25 for n in names])
+    spring = np.array([1.0 if n in FINDINGS["fit"]["stiff"] else 0.25 for n in names])
 
     def residuals(x: np.ndarray) -> np.ndarray:
         given = {n: start[n] * math.exp(v) for n, v in zip(names, x, strict=True)}

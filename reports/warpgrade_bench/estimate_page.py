@@ -7,9 +7,12 @@ import json
 import math
 import re
 
-import estimate_launches
-from estimate_model import (
+from warpgrade_reports.text import lines_of
+
+from warpgrade_bench import estimate_launches
+from warpgrade_bench.estimate_model import (
     DRAWN,
+    FINDINGS,
     LAUNCHES_COUNTED,
     PROBLEMS,
     PROBLEMS_COUNTED,
@@ -27,17 +30,8 @@ from estimate_model import (
     summary,
     within_interval,
 )
-from warpgrade_reports.publishing import put_between
-from warpgrade_reports.text import lines_of
+from warpgrade_bench.pages import put_between
 
-COUNTED = {  # runs of scripts/measure counters by their names, and the kernel that takes most of the time
-    "histogram": ("histogram", "uniform-233M", "histogram_optimized"),
-    "sampling": ("sampling", "reddit.dgl-allx10", "sampling_cells"),
-    "sampling_rows": ("sampling", "reddit.dgl-allx1000", "sampling_staged_rows"),
-    "gcn_transform": ("gcn", "xw-web", "gcn_transform"),
-    "gcn_aggregate": ("gcn", "aggregate-web", "gcn_aggregate"),
-    "gcn_softmax": ("gcn", "softmax-web", "gcn_log_softmax"),
-}
 BUSY = 60.0  # per cent of what a part can do, from which on it binds
 
 
@@ -50,9 +44,8 @@ def measured_bounds() -> dict[tuple[str, str], tuple[set[str], str]]:
             if len(cells) != 13 or not cells[2].endswith(" ns"):  # noqa: PLR2004
                 continue
             spmm = re.fullmatch(r"spmm_(.+)_(\d+)", cells[0])
-            lab, case, kernel = (
-                ("spmm", f"{spmm[1]}-k{spmm[2]}", "spmm_work_list") if spmm else COUNTED.get(cells[0], ("", "", "-"))
-            )
+            known = FINDINGS["counted"].get(cells[0], ("", "", "-"))
+            lab, case, kernel = ("spmm", f"{spmm[1]}-k{spmm[2]}", "spmm_work_list") if spmm else known
             if kernel not in cells[1]:
                 continue
             number = [float(re.sub(r"[^\d.]", "", c) or 0) for c in cells]
@@ -105,8 +98,8 @@ def problem_bounds() -> list[tuple[str, str, str, str, bool]]:
         if name not in counted:
             continue
         allowed, why = allowed_bounds({part: float(counted[name][part]) for part in ("dram", "l2", "issue", "l1")})
-        if name.endswith(("_counter", "_counters")):
-            allowed = {"atomics"}  # it does nothing else
+        if name.endswith(tuple(FINDINGS["atomics"]["program_ends"])):
+            allowed = {"atomics"}
         said = told_bounds(told)
         rows.append((name, " or ".join(sorted(allowed)), " or ".join(sorted(said)), why, bool(said & allowed)))
     return rows
@@ -141,37 +134,12 @@ def ladder_bounds() -> list[tuple[str, str, str, str, bool]]:
         used["issue"] = max(used["issue"], float(row["pipe"]))
         used["l1"] = max(used["l1"], float(row["lsu"]))  # the pipe before it
         allowed, why = allowed_bounds(used)
-        if run["lab"] == "histogram" and run["submission"] == "naive":
-            allowed = {"atomics"}  # it does nothing else
+        if run["submission"] in FINDINGS["atomics"]["solutions"].get(run["lab"], ()):
+            allowed = {"atomics"}
         said = told_bounds(told)
         name = f"{run['lab']} {run['case']} {run['submission']}"
         rows.append((name, " or ".join(sorted(allowed)), " or ".join(sorted(said)), why, bool(said & allowed)))
     return rows
-
-
-# What a ladder's step removes, and the step before it: the performance problem by the model's name.
-STEPS = [
-    ("spmm", "step-01_warp_per_row", "step-04_row_split", "imbalance"),
-    ("spmm", "step-02_staged_a", "step-04_row_split", "imbalance"),
-    ("spmm", "step-03_column_groups", "step-04_row_split", "imbalance"),
-    ("spmm", "step-03_column_groups", "step-05_two_shapes", "imbalance"),
-    ("transpose", "naive", "step-01_shared_tile", "uncoalesced"),
-    ("transpose", "step-01_shared_tile", "step-02_padded_tile", "bank_conflicts"),
-    ("gcn", "step-02_register_sums", "step-04_x_in_registers", "redundant"),
-    ("gcn", "step-03_shared_w", "step-04_x_in_registers", "redundant"),
-    ("gcn", "naive", "optimized", "imbalance"),
-    ("histogram", "naive", "step-01_block_private", "contention"),
-    ("sampling", "naive", "step-01_thread_a_sample", "uncoalesced"),
-]
-
-
-# Of these the ladder takes several steps at once: what they gain has more causes than the one problem.
-SEVERAL_STEPS = {
-    ("spmm", "step-01_warp_per_row", "step-04_row_split"),
-    ("spmm", "step-02_staged_a", "step-04_row_split"),
-    ("spmm", "step-03_column_groups", "step-05_two_shapes"),
-    ("gcn", "step-02_register_sums", "step-04_x_in_registers"),
-}
 
 
 def within_half(said: float, real: float) -> bool:
@@ -190,28 +158,25 @@ def gain_rows(rows: list[Run]) -> list[tuple[str, float, float, float, bool]]:
         fastest[of] = min(r["measured_us"], fastest.get(of, math.inf))
     told = []
     for (lab, case, submission), run in by_key.items():
-        for where, before, after, problem in STEPS:
-            if (lab, submission) != (where, before) or (lab, case, after) not in by_key:
+        for step in FINDINGS["step"]:
+            before, after, problem = step["before"], step["after"], step["removes"]
+            if (lab, submission) != (step["lab"], before) or case != step.get("case", case):
                 continue
-            if lab == "gcn" and (before == "naive") != (case == "aggregate-web"):
-                continue
-            if lab == "gcn" and before != "naive" and case != "xw-web":
+            if (lab, case, after) not in by_key:
                 continue
             real = run["measured_us"] / by_key[lab, case, after]["measured_us"]
             said = run["estimate"]["us"] / run["estimate"]["without"][problem]
-            next_step = (where, before, after) not in SEVERAL_STEPS
+            next_step = not step.get("several", False)
             best = run["measured_us"] / fastest[lab, case]
             told.append((f"{lab} {case}: {before} without {problem}, beside {after}", said, real, best, next_step))
     return told
 
 
-def bar(name: str, wanted: str, got: str, reached: bool | None) -> str:
+def bar(name: str, got: str, reached: bool | None) -> str:
+    """A line of the table: the bar by its name in the findings, and whether it is reached."""
     word = "not measured" if reached is None else "reached" if reached else "**not reached**"
-    return f"| {name} | {wanted} | {got} | {word} |"
-
-
-BARS = {"median": 1.35, "ninety": 2.0, "order": 0.95, "bounds": 0.8, "gains": 0.7, "interval": 0.85}
-FEWEST_BOUNDS = 40
+    told = FINDINGS["bar"][name]
+    return f"| {told['what']} | {told['wanted']} | {got} | {word} |"
 
 
 def bars(rows: list[Run], low: float, high: float) -> list[str]:
@@ -223,51 +188,30 @@ def bars(rows: list[Run], low: float, high: float) -> list[str]:
     near = [(within_half(said, real), next_step) for _, said, real, _, next_step in gains]
     following = [ok for ok, next_step in near if next_step]
     inside = within_interval(held, low, high)
+    limits = {name: told["value"] for name, told in FINDINGS["bar"].items()}
+    order = f"{right} of {all_pairs}, {100 * right / max(1, all_pairs):.1f} %"
+    enough = len(bounds) >= FINDINGS["bar"]["bounds"]["fewest"]
+    gained = f"{sum(following)} of {len(following)}"
+    gained += f"; with those over several steps {sum(ok for ok, _ in near)} of {len(near)}"
     return [
         "| | bar | here | |",
         "|---|---|---|---|",
+        bar("median", f"{median:.2f}", median <= limits["median"]),
+        bar("ninety", f"{ninety:.2f}", ninety <= limits["ninety"]),
+        bar("order", order, all_pairs > 0 and right >= limits["order"] * all_pairs),
         bar(
-            "held-out kernels: median of the factor between estimate and record",
-            "1.35",
-            f"{median:.2f}",
-            median <= BARS["median"],
-        ),
-        bar("held-out kernels: 90 % of the factors", "2", f"{ninety:.2f}", ninety <= BARS["ninety"]),
-        bar(
-            "order of two solutions of a case that differ by more than 1.5, one of them held out",
-            "95 %",
-            f"{right} of {all_pairs}, {100 * right / max(1, all_pairs):.1f} %",
-            all_pairs > 0 and right >= BARS["order"] * all_pairs,
-        ),
-        bar(
-            "naming the measured bound (ncu), 40 launches or more",
-            "80 %",
+            "bounds",
             f"{good_bounds} of {len(bounds)}",
-            None if len(bounds) < FEWEST_BOUNDS else good_bounds >= BARS["bounds"] * len(bounds),
+            good_bounds >= limits["bounds"] * len(bounds) if enough else None,
         ),
-        bar(
-            "what removing it gains, beside the ladder's next step, within 1.5",
-            "70 %",
-            f"{sum(following)} of {len(following)}; with those over several steps "
-            f"{sum(ok for ok, _ in near)} of {len(near)}",
-            bool(following) and sum(following) >= BARS["gains"] * len(following),
-        ),
-        bar(
-            "held-out kernels: the interval holds the record",
-            "85 %",
-            f"{100 * inside:.1f} %",
-            inside >= BARS["interval"],
-        ),
+        bar("gains", gained, bool(following) and sum(following) >= limits["gains"] * len(following)),
+        bar("interval", f"{100 * inside:.1f} %", inside >= limits["interval"]),
     ]
-
-
-# Their counters and records were first compared when the model was done: nothing of it was chosen with them in sight.
-UNSEEN = {"vector_add", "reduction", "softmax", "stencil", "convolution", "matmul"}
 
 
 def unseen(told: list[Run], low: float, high: float) -> list[str]:
     """How well the model tells labs that it was not made with; lines of the page."""
-    rows = [r for r in told if r["lab"] in UNSEEN]
+    rows = [r for r in told if r["lab"] in FINDINGS["unseen"]["labs"]]
     if not rows:
         return []
     median, ninety = summary(rows)

@@ -1,6 +1,6 @@
 """Where published sets lie, and what is made of them: ladders step by step, their plots, and tables on pages.
 
-`python -m warpgrade_reports.published [ROOT]` writes all of it anew. ROOT is `reports/published`: a folder a GPU model,
+`python -m warpgrade_bench.published [ROOT]` writes all of it anew. ROOT is `reports/published`: a folder a GPU model,
 in it an archive a lab (set_archives.py) with the lab's current set, sets of ladder steps below `steps/`, and the
 emulator's `launches/`. `--unpack FOLDER` only unpacks them, `--pack FOLDER` packs what lies there in the same way.
 """
@@ -16,15 +16,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from PIL import Image
-
-from warpgrade_reports import courses, ladder_table
 from warpgrade_reports.ladder import climb_of
 from warpgrade_reports.model import Run
-from warpgrade_reports.publishing import put_between
 from warpgrade_reports.reading import read_run
-from warpgrade_reports.set_archives import SUFFIX, pack, unpack, unpacked
-from warpgrade_reports.sets import merged
 from warpgrade_reports.source import ReportInputError
+
+from warpgrade_bench import courses, ladder_table
+from warpgrade_bench.pages import put_between
+from warpgrade_bench.set_archives import SUFFIX, pack, unpack, unpacked
+from warpgrade_bench.sets import merged
 
 PAGES_GPU = "h200"  # the GPU model of the ladders on the labs' pages
 SETS = ("run.json", "steps/run.json", "steps/*/run.json")  # of one lab; launches/ and sweeps/ are no sets
@@ -129,7 +129,7 @@ def _pack_all(folder: Path, root: Path) -> Iterator[Path]:
 
 def main(arguments: list[str] | None = None) -> int:
     """The command line; 1 with one line of explanation when something cannot be read."""
-    parser = argparse.ArgumentParser(prog="warpgrade_reports.published", description="What is made of published sets.")
+    parser = argparse.ArgumentParser(prog="warpgrade_bench.published", description="What is made of published sets.")
     parser.add_argument("root", nargs="?", type=Path, default=Path("reports/published"), metavar="ROOT")
     parser.add_argument("--pages", type=Path, default=Path("reference"), metavar="FOLDER", help="with the labs' pages")
     does = parser.add_mutually_exclusive_group()

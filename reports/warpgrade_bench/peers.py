@@ -15,10 +15,11 @@ from statistics import median
 from typing import Any
 
 from warpgrade_reports.model import CaseResult, Interval, Run
-from warpgrade_reports.published import sets_below
 from warpgrade_reports.reading import read_run
 from warpgrade_reports.source import ReportInputError
 from warpgrade_reports.text import json_lines
+
+from warpgrade_bench.published import sets_below
 
 PUBLIC = Path(__file__).with_name("public_kernels.toml")
 OURS = "optimized"

@@ -1,12 +1,14 @@
 """Tables from the lines that bench_spmm appends (schema warpgrade.bench.v1), as Markdown.
 
-    python3 bench_tables.py widths BENCH.jsonl       each K against the next multiple of 32 and over others, per graph
-    python3 bench_tables.py permuted BENCH.jsonl     each graph against itself with its nodes renamed (NAME.permuted)
-    python3 bench_tables.py beside BENCH.jsonl       the last submission beside the others, per graph and K
-    python3 bench_tables.py ahead BENCH.jsonl        the last submission beside the fastest other, per graph and K
+    PYTHONPATH=reports python3 -m warpgrade_bench.bench_tables TABLE BENCH.jsonl
+
+TABLE  widths     each K against the next multiple of 32 and over others, per graph
+       permuted   each graph against itself with its nodes renamed (NAME.permuted)
+       beside     the last submission beside the others, per graph and K
+       ahead      the last submission beside the fastest other, per graph and K
 
 Times are medians in milliseconds. The last line is the summary. Wrong cells are an error (exit code 1), and so is a
-file in which there is nothing to compare. The standard library alone.
+file in which there is nothing to compare. The standard library alone: it runs where the GPU is.
 """
 
 import json
@@ -15,7 +17,6 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "reports"))
 from warpgrade_reports.text import lines_of
 
 SUFFIX = ".permuted"
@@ -84,7 +85,8 @@ def widths(medians: Medians) -> list[str]:
 def permuted(medians: Medians) -> list[str]:
     """Times on the graph and on the permuted one, and their ratio: what the others' ratios do not explain is ours."""
     names = list(next(iter(medians.values())))
-    ours, ratios = names[-1], {name: [] for name in names}
+    ours = names[-1]
+    ratios: dict[str, list[float]] = {name: [] for name in names}
     lines = [
         "| graph | K | " + " | ".join(f"{n}, ms: as it is / permuted (ratio)" for n in names) + " |",
         "|---" * (2 + len(names)) + "|",
@@ -133,7 +135,7 @@ def beside(medians: Medians) -> list[str]:
 
 def ahead(medians: Medians) -> list[str]:
     """A line a graph; for each K the last submission's time, the fastest other's time and name, and their ratio."""
-    if len(next(iter(medians.values()))) < 2:
+    if len(next(iter(medians.values()))) == 1:
         sys.exit("one submission: nothing to compare")
     graphs, every_k = list(dict.fromkeys(g for g, _ in medians)), sorted({k for _, k in medians})
     ratios: dict[int, list[float]] = {k: [] for k in every_k}

@@ -1,7 +1,6 @@
-#!/usr/bin/env python3
 """The ladder of X·W as counters: a row of Markdown a step, counted by the emulator on 256 rows.
 
-    reference/gcn/tools/ladder_table.py [--warpgrade build/bin/warpgrade] [--write]
+    PYTHONPATH=reports python3 -m warpgrade_bench.gcn_counters [--warpgrade build/bin/warpgrade] [--write]
 
 Judges every step on the case `xw-256` and prints the table of README.md; --write puts it there. Instructions are PTX's:
 the same on every machine, but spills, which ptxas makes later, are not among them. Exit code 0; 1 when a step is not
@@ -19,12 +18,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "reports"))
 from warpgrade_reports.text import lines_of
 
-GCN = Path(__file__).resolve().parents[1]
+GCN = Path(__file__).resolve().parents[2] / "reference/gcn"
 README = GCN / "README.md"
-BEGIN, END = "<!-- tools/ladder_table.py --write -->\n", "<!-- end of the table -->\n"
+BEGIN, END = "<!-- counters: begin -->\n", "<!-- counters: end -->\n"
 CASE = "xw-256"
 COLUMNS = (
     "fp64",
@@ -50,7 +48,7 @@ def count(warpgrade: Path, folders: list[Path]) -> dict[str, dict[str, Any]]:
         command = [str(warpgrade), "grade", "--lab", "gcn", "--backend", "emulator", "--cases", CASE, *references]
         command += ["--checks", "memcheck,counters", "--no-speed", "--allow-unsandboxed", "--quiet", "--run", str(run)]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
         except OSError as error:
             message = f"{warpgrade}: {error.strerror}; build it with `make build` or name it with --warpgrade"
             raise LadderError(message) from error
@@ -124,7 +122,7 @@ def main() -> int:
             before, _, after = split_page(README.read_text(encoding="utf-8"))
             README.write_text(before + made + after, encoding="utf-8")
     except LadderError as error:
-        print(f"ladder_table: {error}", file=sys.stderr)
+        print(f"gcn_counters: {error}", file=sys.stderr)
         return 1
     print(made, end="")
     return 0
