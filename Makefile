@@ -51,7 +51,7 @@ DEMO := $(WARPGRADE) grade "$$DEMO_CLASS" --reference reference/spmm/naive --ref
 # Our own C++ and CUDA; the corpora are students' writing.
 OUR_SOURCES := git ls-files -z -- '*.h' '*.cpp' '*.cu' '*.cuh' ':!grader/tests/submissions' ':!$(DEMO_CLASS)'
 # Without pages of which a program writes a part, between marks, or the whole.
-OUR_PAGES := git grep -LzE '^<!-- ([a-z]+: begin|cases: made|limits|tools)' -- '*.md' ':!reports/published/*/*/*' ':!*/records/*'
+OUR_PAGES := git grep -LzE '^<!-- ([a-z]+: begin|cases: made|limits)' -- '*.md' ':!reports/published/h?00/*' ':!*/records/*'
 OUR_SCRIPTS := git grep -lzE '^\#!/(usr/bin/env bash|bin/bash|bin/sh)' -- ':!*.py' ':!*.cpp' ':!*.md' ':!*.cu'
 PYTHON := .venv/bin/python
 
@@ -204,16 +204,18 @@ bench-emulator: build-tests  ## speed of the emulator: warp instructions a secon
 
 .PHONY: published
 published: build  ## write the ladders, plots and tables that are made of reports/published anew
-	@PYTHONPATH=reports $(PYTHON) -m warpgrade_reports.published
-	@PYTHONPATH=reports $(PYTHON) -m warpgrade_reports.peers_view reports/published --output reports/published/h200/peers >/dev/null
-	page=reports/published/limits.md
-	mapfile -t sets < <(find reports/published/h* \( -name launches -o -name sweeps \) -prune -o -name run.json -printf '%h\n' | sort)
-	{ sed '/^<!-- limits -->$$/q' "$$page"; echo; $(WARPGRADE) limits --markdown "$${sets[@]}"; } >"$$page.new"
+	@PYTHONPATH=reports $(PYTHON) -m warpgrade_bench.published
+	PYTHONPATH=reports $(PYTHON) -m warpgrade_bench.peers_view >reports/published/h200/peers.md
+	page=reports/published/limits.md folder=$$(mktemp -d)
+	trap 'rm -rf -- "$$folder"' EXIT
+	PYTHONPATH=reports $(PYTHON) -m warpgrade_bench.published --unpack "$$folder"
+	mapfile -t sets < <(find "$$folder" \( -name launches -o -name sweeps \) -prune -o -name run.json -printf '%h\n' | sort)
+	{ sed '/^<!-- limits -->$$/q' "$$page"; echo; $(WARPGRADE) limits --markdown "$${sets[@]}" | sed "s|^.$$folder/|\`|"; } >"$$page.new"
 	mv -- "$$page.new" "$$page"
 
 .PHONY: bench-peers
 bench-peers: bootstrap  ## the staff's solutions beside the fastest public kernels, from reports/published [OUTPUT=folder]
-	@PYTHONPATH=reports $(PYTHON) -m warpgrade_reports.peers_view reports/published $(call optional,--output,OUTPUT)
+	@PYTHONPATH=reports $(PYTHON) -m warpgrade_bench.peers_view reports/published $(call optional,--output,OUTPUT)
 
 .PHONY: grade
 grade: build  ## judge a class: SUBMISSIONS=folder LAB= [POLICY= RUN= CASES= BACKEND=]

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,15 @@ def records_of(run: Path) -> list[dict[str, Any]]:
     """The case records of a run folder."""
     lines = (run / "records.jsonl").read_text(encoding="utf-8").split("\n")
     return [json.loads(line) for line in lines if line]
+
+
+@pytest.fixture(scope="session")
+def sets() -> Iterator[Path]:
+    """The published sets, unpacked, to be read."""
+    from warpgrade_bench.set_archives import unpacked  # noqa: PLC0415 -- programs load this file without reports
+
+    with unpacked(ROOT / "reports/published") as folder:
+        yield folder
 
 
 @pytest.fixture(scope="session", autouse=True)

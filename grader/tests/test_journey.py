@@ -1,7 +1,7 @@
 """`warpgrade note` and `warpgrade journey`, as a student and the staff type them; the judge takes what note wrote.
 
 A student's way is here the staff's SpMM ladder, handed in step by step, with the records that an H200 gave them: the
-times are a GPU's (reports/published/h200/spmm/steps), the sources those that were timed (reference/spmm/steps).
+times are a GPU's (h200/spmm/steps of reports/published), the sources those that were timed (reference/spmm/steps).
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import yaml
 from conftest import ROOT, warpgrade
 from generated_class import sealed
 
-SETS = ROOT / "reports/published/h200/spmm/steps"
 NOTES = {2: "note: staging A's entries should make it 1.5x as fast", 3: "note: [columns in groups, 20 % less time]"}
 VECTOR_ADD = ROOT / "reference/vector_add"
 NOTE = 'two numbers a thread: "1.5x", 20 % less; tab\there'
@@ -122,13 +121,13 @@ def write_class(run: Path, attempts: list[dict[str, Any]]) -> None:
 
 
 @pytest.fixture
-def weeks(tmp_path: Path) -> list[Path]:
+def weeks(sets: Path, tmp_path: Path) -> list[Path]:
     """Two runs of a class in which Ada handed in one step of the ladder after the other, and Bo the last one alone."""
     number = 0
     runs = []
     for week, published in enumerate(["01-03", "04-05"], 1):
         run = tmp_path / f"week{week}"
-        shutil.copytree(SETS / published, run)
+        shutil.copytree(sets / "h200/spmm/steps" / published, run)
         attempts = []
         for step in steps_of(run):
             number += 1
@@ -305,8 +304,8 @@ def test_a_hand_in_that_is_gone_is_told(weeks: list[Path]) -> None:
     assert "put it back" in done.stderr
 
 
-def test_a_run_without_hand_ins_is_refused(tmp_path: Path) -> None:
-    done = warpgrade("journey", ROOT / "reports/published/h100/spmm", "--student", "zoe", "--output", tmp_path / "x")
+def test_a_run_without_hand_ins_is_refused(sets: Path, tmp_path: Path) -> None:
+    done = warpgrade("journey", sets / "h100/spmm", "--student", "zoe", "--output", tmp_path / "x")
     assert done.returncode != 0
     assert "expected hand-ins" in done.stderr
     assert not (tmp_path / "x").exists()

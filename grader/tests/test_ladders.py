@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 from conftest import ROOT, records_of, warpgrade
+from warpgrade_bench import gcn_counters
 
 # A few small cases a lab, with sizes that no tile divides; a lab that is not named here is judged on all public ones.
 CASES = {
@@ -54,17 +53,6 @@ def test_the_rest_of_the_layer_is_the_same_in_every_step_of_gcn() -> None:
     assert len({file.read_bytes() for file in files}) == 1
 
 
-def gcn_table() -> ModuleType:
-    """The program that makes the table, as a module."""
-    path = ROOT / "reference/gcn/tools/ladder_table.py"
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def ratios(table: str) -> dict[str, float]:
     """The printed arithmetic-to-memory ratio of each step: the bold figure of its row."""
     rows = re.findall(r"^\| (\w+) \|.*\*\*([0-9.]+)\*\*", table, re.MULTILINE)
@@ -73,8 +61,8 @@ def ratios(table: str) -> dict[str, float]:
 
 def test_the_page_of_gcn_tells_the_ratios_that_are_counted(judged: dict[str, list[dict[str, Any]]]) -> None:
     """Within a tenth: another version of the compiler may unroll otherwise."""
-    tool = gcn_table()
-    counters = tool.counters_of(judged["gcn"])
+    counters = gcn_counters.counters_of(judged["gcn"])
     del counters["optimized"]
-    _, printed, _ = tool.split_page(Path(tool.README).read_text(encoding="utf-8"))
-    assert ratios(printed) == pytest.approx(ratios(tool.table(counters)), rel=0.1), f"{tool.__file__} --write"
+    _, printed, _ = gcn_counters.split_page(Path(gcn_counters.README).read_text(encoding="utf-8"))
+    counted = ratios(gcn_counters.table(counters))
+    assert ratios(printed) == pytest.approx(counted, rel=0.1), "python -m warpgrade_bench.gcn_counters --write"

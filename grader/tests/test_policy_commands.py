@@ -85,12 +85,14 @@ def test_help_of_every_command_ends_with_exit_codes_and_completion_knows_them() 
 
 
 @pytest.mark.parametrize("limit", [(), ("--limit",)], ids=["speed-ups", "shares of the limit"])
-def test_thresholds_of_another_lab_are_refused_by_the_labs_names(limit: tuple[str, ...], tmp_path: Path) -> None:
+def test_thresholds_of_another_lab_are_refused_by_the_labs_names(
+    limit: tuple[str, ...], sets: Path, tmp_path: Path
+) -> None:
     """The run is the published one of an H100; the policy is gcn's own, whose datasets are none of spmm's."""
     policy = tmp_path / "gcn.yaml"
     before = (ROOT / "grader/policies/gcn.yaml").read_text(encoding="utf-8")
     policy.write_text(before, encoding="utf-8")
-    done = warpgrade("calibrate", ROOT / "reports/published/h100/spmm", *limit, "--write", policy)
+    done = warpgrade("calibrate", sets / "h100/spmm", *limit, "--write", policy)
     assert done.returncode == 1
     assert "gcn.yaml:" in done.stderr
     assert "lab: it is a policy of lab gcn, and the run is of spmm" in done.stderr

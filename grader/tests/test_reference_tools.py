@@ -15,6 +15,7 @@ import pytest
 from conftest import ROOT, WARPGRADE, Words
 
 REFERENCE = ROOT / "reference"
+REPORTS = os.environ | {"PYTHONPATH": str(ROOT / "reports")}
 
 
 @pytest.fixture(scope="module")
@@ -182,7 +183,7 @@ def test_what_is_left_to_measure_can_be_tried_without_a_gpu(environment: dict[st
 
 @pytest.fixture
 def table(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Runs bench_tables.py on lines of (graph, K, submission's samples, wrong cells)."""
+    """Runs bench_tables on lines of (graph, K, submission's samples, wrong cells)."""
 
     def run_on(kind: str, *cases: tuple[str, int, dict[str, list[float]], int]) -> subprocess.CompletedProcess[str]:
         lines = [
@@ -195,8 +196,8 @@ def table(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
         ]
         bench = tmp_path / "bench.jsonl"
         bench.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-        command: Words = [sys.executable, REFERENCE / "spmm/tools/bench_tables.py", kind, bench]
-        return subprocess.run(command, capture_output=True, text=True, check=False)
+        command: Words = [sys.executable, "-m", "warpgrade_bench.bench_tables", kind, bench]
+        return subprocess.run(command, env=REPORTS, capture_output=True, text=True, check=False)
 
     return run_on
 
@@ -249,7 +250,7 @@ def test_a_table_of_a_damaged_file_names_the_line(table: Callable[..., subproces
         (bench, "bench.jsonl:1: expected a line of"),
         (bench.parent / "none", "none: expected the lines"),
     ):
-        done = subprocess.run([*mixed.args[:-1], file], capture_output=True, text=True, check=False)
+        done = subprocess.run([*mixed.args[:-1], file], env=REPORTS, capture_output=True, text=True, check=False)
         assert done.returncode == 1 and wanted in done.stderr and "Traceback" not in done.stderr
 
 

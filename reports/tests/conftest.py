@@ -1,11 +1,15 @@
 """Fixtures: run folders on disk and the page that comes of them."""
 
 import html.parser
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from synthetic import SyntheticRun
+from warpgrade_bench.set_archives import unpacked
 from warpgrade_reports.__main__ import main
+
+PUBLISHED = Path(__file__).resolve().parents[1] / "published"
 
 
 class Page(html.parser.HTMLParser):
@@ -47,6 +51,15 @@ def render(folder, *options):
     report = Path(folder) / "report"
     pages = sorted(report.glob("submissions/*.html"), key=lambda page: int(page.name.split("-")[1]))
     return Page("".join(page.read_text(encoding="utf-8") for page in [report / "index.html", *pages]))
+
+
+@pytest.fixture(scope="session")
+def sets() -> Iterator[Path]:
+    """The published sets, unpacked, to be read."""
+    if not PUBLISHED.is_dir():
+        pytest.skip("not in the students' hand-out")
+    with unpacked(PUBLISHED) as folder:
+        yield folder
 
 
 @pytest.fixture

@@ -3,8 +3,9 @@
 from dataclasses import replace
 
 from test_analysis import set_times
+from warpgrade_bench.courses import BEGIN, END, main, markdown
 from warpgrade_reports import courses
-from warpgrade_reports.courses import BEGIN, END, lines_of, main
+from warpgrade_reports.courses import lines_of
 from warpgrade_reports.page import render_pages
 from warpgrade_reports.reading import read_run
 
@@ -82,10 +83,10 @@ def test_two_sets_of_a_lab_make_one_table_and_a_case_is_of_the_set_that_timed_mo
     kept = tuple(
         replace(s, cases=tuple(c for c in s.cases if (s.id, c.spec.id) in partial)) for s in second.submissions
     )
-    text = courses.markdown({"second": replace(second, submissions=kept), "first": first})
+    text = markdown({"second": replace(second, submissions=kept), "first": first})
     assert text.count("**spmm**") == 1
     assert "(`second`, `first`)" in text
     assert "1.00 to 2.00× on 3 graphs" in text  # not 9.0, nor 3.5: the first set timed more on both
     lacking = tuple(s for s in first.submissions if s.id != "step-04_row_split")
-    text = courses.markdown({"second": replace(second, submissions=kept), "first": replace(first, submissions=lacking)})
+    text = markdown({"second": replace(second, submissions=kept), "first": replace(first, submissions=lacking)})
     assert "1.00 to 3.50× on 3 graphs" in text  # which the first set lacks

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 from test_analysis import set_times
-from warpgrade_reports import courses, ladder_table, published
+from warpgrade_bench import courses, ladder_table, published
+from warpgrade_bench.sets import merged
+from warpgrade_reports import courses as reported
 from warpgrade_reports.courses import lines_of
 from warpgrade_reports.page import render_pages
 from warpgrade_reports.reading import read_run
-from warpgrade_reports.sets import merged
 from warpgrade_reports.source import ReportInputError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -88,7 +89,7 @@ def test_a_speedup_is_over_the_naive_of_its_own_run(ladder, monkeypatch, tmp_pat
         'low = 11.0\nhigh = 11.0\ngpu = "g"\nsource = "s"\n',
         encoding="utf-8",
     )
-    monkeypatch.setattr(courses, "FIGURES", figures)
+    monkeypatch.setattr(reported, "FIGURES", figures)
 
     def stand_ins(run):
         cases = tuple(replace(spec, dataset_kind="stand-in") for spec in run.cases)
@@ -132,21 +133,20 @@ def test_a_row_of_several_sets_says_which_case_is_of_which(ladder):
     assert "`first`: arxiv, collab; `second`: ddi |" in text
 
 
-@pytest.mark.skipif(not PUBLISHED.is_dir(), reason="not in the students' hand-out")
 @pytest.mark.parametrize("lab", ["spmm", "apsp"])
-def test_a_lab_s_page_holds_what_its_published_sets_say(lab):
+def test_a_lab_s_page_holds_what_its_published_sets_say(lab, sets):
     page = (ROOT / "reference" / lab / "README.md").read_text(encoding="utf-8")
     table = page.partition(f"{ladder_table.BEGIN}\n")[2].partition(ladder_table.END)[0]
-    assert table == ladder_table.markdown(published.read_sets(PUBLISHED / "h200" / lab))
+    assert table == ladder_table.markdown(published.read_sets(sets / "h200" / lab))
 
 
-@pytest.mark.skipif(not PUBLISHED.is_dir(), reason="not in the students' hand-out")
 @pytest.mark.parametrize("lab", ["spmm", "apsp", "sampling", "histogram", "gcn", "scan", "sort", "transpose"])
-def test_a_lab_s_journey_holds_what_its_sets_and_the_emulator_s_launches_say(lab):
-    ladder = PUBLISHED / "h200" / lab
-    page = (ladder / "journey.md").read_text(encoding="utf-8")
+def test_a_lab_s_journey_holds_what_its_sets_and_the_emulator_s_launches_say(lab, sets):
+    ladder = sets / "h200" / lab
+    pages = (PUBLISHED / "h200/journeys.md").read_text(encoding="utf-8")
+    page = pages.partition(f"## {lab}\n\n")[2].partition("\n## ")[0]
     launches = published.launches_of(ladder)
-    assert page == ladder_table.journey_page(published.read_sets(ladder), launches)
+    assert page.rstrip() == ladder_table.journey(published.read_sets(ladder), launches).rstrip()
     heads, *rows = [line for line in page.splitlines() if line.startswith("| ")]
     launched = ("block", "grid", "shared memory", "registers") if launches else ()
     assert all(word in heads for word in ("step", "idea", *launched))
@@ -154,13 +154,10 @@ def test_a_lab_s_journey_holds_what_its_sets_and_the_emulator_s_launches_say(lab
     assert steps <= {row.split("|")[0] + "|" + row.split("|")[1] for row in rows}
 
 
-@pytest.mark.skipif(not PUBLISHED.is_dir(), reason="not in the students' hand-out")
-def test_the_published_page_holds_what_its_sets_say_beside_courses():
+def test_the_published_page_holds_what_its_sets_say_beside_courses(sets):
     page = (PUBLISHED / "README.md").read_text(encoding="utf-8")
     table = page.partition(f"{courses.BEGIN}\n")[2].partition(courses.END)[0]
-    assert table == courses.markdown(
-        {name: read_run(folder) for name, folder in published.sets_below(PUBLISHED).items()}
-    )
+    assert table == courses.markdown({name: read_run(folder) for name, folder in published.sets_below(sets).items()})
 
 
 def test_a_lab_s_sets_are_its_own_and_its_steps_and_no_launches_or_sweeps(tmp_path):
@@ -172,11 +169,10 @@ def test_a_lab_s_sets_are_its_own_and_its_steps_and_no_launches_or_sweeps(tmp_pa
     assert published.lab_folders(tmp_path) == [tmp_path / "h100/spmm"]
 
 
-@pytest.mark.skipif(not PUBLISHED.is_dir(), reason="not in the students' hand-out")
-def test_a_ladder_s_page_speaks_of_no_class_and_keeps_wide_sizes_apart():
-    page = render_pages(read_run(PUBLISHED / "h200/gcn/steps"))["index.html"]
+def test_a_ladder_s_page_speaks_of_no_class_and_keeps_wide_sizes_apart(sets):
+    page = render_pages(read_run(sets / "h200/gcn/steps"))["index.html"]
     assert "References without a mark of their own: 3." in page
     assert "the class's median" not in html.unescape(page)
     assert '<th scope="col" class="k vertical"><span>281903</span></th>' in page
-    histogram = render_pages(read_run(PUBLISHED / "h200/histogram/steps"))["index.html"]
+    histogram = render_pages(read_run(sets / "h200/histogram/steps"))["index.html"]
     assert '<th scope="col" class="k"><span></span></th>' in histogram  # it has no width

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from warpgrade_reports import peers, peers_view
-from warpgrade_reports.peers import PUBLIC, compare, interval_of, read_ceilings, spmm_floor_ms
+from warpgrade_bench import peers, peers_view
+from warpgrade_bench.peers import PUBLIC, compare, interval_of, read_ceilings, spmm_floor_ms
 from warpgrade_reports.source import ReportInputError
 
-PUBLISHED = Path(__file__).parents[1] / "published"
 DEVICE = "NVIDIA H200"
 
 
@@ -111,16 +110,16 @@ def test_of_sets_that_repeated_a_case_as_often_the_fuller_one_is_told(tmp_path: 
     assert compare(tmp_path).folders == ("b",)
 
 
-def test_every_line_of_a_table_has_as_many_cells_as_its_head() -> None:
+def test_every_line_of_a_table_has_as_many_cells_as_its_head(sets: Path) -> None:
     width = 0
-    for line in peers_view.markdown(compare(PUBLISHED)).splitlines():
+    for line in peers_view.markdown(compare(sets)).splitlines():
         cells = line.count("|")
         assert not cells or not width or cells == width, line
         width = cells
 
 
-def test_apsp_is_told_by_growing_n() -> None:
-    sizes = [row.width for row in compare(PUBLISHED).of("apsp") if row.case.startswith("complete-timed-")]
+def test_apsp_is_told_by_growing_n(sets: Path) -> None:
+    sizes = [row.width for row in compare(sets).of("apsp") if row.case.startswith("complete-timed-")]
     assert sizes == sorted(sizes)
     assert len(sizes) > 1
 
@@ -165,6 +164,6 @@ def test_no_records_at_all_is_an_error_that_says_how_to_make_them(
     assert "scripts/measure peers" in capsys.readouterr().err
 
 
-def test_the_published_sets_have_every_lab_that_was_measured() -> None:
-    labs = {row.lab for row in peers.compare(PUBLISHED).rows}
+def test_the_published_sets_have_every_lab_that_was_measured(sets: Path) -> None:
+    labs = {row.lab for row in peers.compare(sets).rows}
     assert {"sampling", "histogram"} <= labs

@@ -8,7 +8,7 @@ from statistics import median
 
 import pytest
 from conftest import Page
-from synthetic_class import ROOT, SyntheticClass
+from synthetic_class import SyntheticClass
 from test_feedback import case, view_of
 from warpgrade_reports import class_heat, heat, ranks
 from warpgrade_reports import format as fmt
@@ -180,9 +180,9 @@ def test_a_picture_of_more_students_than_anybody_reads_is_left_out(class_folder,
     assert not (tmp_path / "report/plots/class-by-case.png").exists()
 
 
-def published_class(tmp_path, factors):
+def published_class(sets, tmp_path, factors):
     """A class of which each student is the published naive GCN of an H100, so many times as fast."""
-    source = ROOT / "reports/published/h100/gcn"
+    source = sets / "h100/gcn"
     scores = json.loads((source / "scores.json").read_text(encoding="utf-8"))
     described = json.loads((source / "run.json").read_text(encoding="utf-8"))
     lines = [json.loads(line) for line in lines_of((source / "records.jsonl").read_text(encoding="utf-8"))]
@@ -207,8 +207,8 @@ def published_class(tmp_path, factors):
     return read_run(folder), read_run(source)
 
 
-def test_a_student_counts_at_the_fastest_step_that_it_reaches(tmp_path):
-    run, kept = published_class(tmp_path, [0.5, 0.6, 1.0001, 1.2, 1000.0])
+def test_a_student_counts_at_the_fastest_step_that_it_reaches(sets, tmp_path):
+    run, kept = published_class(sets, tmp_path, [0.5, 0.6, 1.0001, 1.2, 1000.0])
     table = class_heat.ladder_heat(run, kept)
     titles = [above for above, _ in table.heads]
     assert titles[0] == "slower than all" and titles[1] == "from naive" and titles[-2] == "from optimized"
@@ -225,13 +225,13 @@ def test_a_student_counts_at_the_fastest_step_that_it_reaches(tmp_path):
             assert (texts[1 + i] == "·") == (i > 0 and ratio <= max(ratios[:i])), "a step that gains nothing has a dot"
 
 
-def test_a_ladder_of_another_gpu_or_lab_is_refused(tmp_path):
-    run, _ = published_class(tmp_path, [1.0])
+def test_a_ladder_of_another_gpu_or_lab_is_refused(sets, tmp_path):
+    run, _ = published_class(sets, tmp_path, [1.0])
     for other in ("h200/gcn", "h100/scan"):
         with pytest.raises(ReportInputError, match="expected a ladder of lab gcn on NVIDIA H100"):
-            class_heat.ladder_heat(run, read_run(ROOT / "reports/published" / other))
+            class_heat.ladder_heat(run, read_run(sets / other))
 
 
-def test_a_class_without_a_ladder_has_no_such_table(tmp_path):
-    run, _ = published_class(tmp_path, [1.0, 2.0])
+def test_a_class_without_a_ladder_has_no_such_table(sets, tmp_path):
+    run, _ = published_class(sets, tmp_path, [1.0, 2.0])
     assert class_heat.ladder_heat(run, None) is None

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 from conftest import Page
-from synthetic_class import ROOT, SyntheticClass
+from synthetic_class import SyntheticClass
 from warpgrade_reports import roofline, roofline_png, roofline_svg
 from warpgrade_reports.page import render_pages
 from warpgrade_reports.reading import read_run
@@ -42,13 +42,19 @@ def limited(source, folder, operations=None, dram=4.8e12):
     return read_run(folder, samples=False)
 
 
-def published(card, lab, tmp_path, **more):
-    return limited(ROOT / "reports/published" / card / lab, tmp_path / f"{card}-{lab}", dram=SHEETS[card], **more)
+@pytest.fixture
+def published(sets, tmp_path):
+    """A copy of a published run with limits."""
+
+    def make(card, lab, **more):
+        return limited(sets / card / lab, tmp_path / f"{card}-{lab}", dram=SHEETS[card], **more)
+
+    return make
 
 
 @pytest.mark.parametrize("card", ["h100", "h200"])
-def test_the_best_vector_add_stays_below_the_data_sheets_bandwidth_and_near_it(card, tmp_path):
-    (found,) = roofline.rooflines_of(published(card, "vector_add", tmp_path))
+def test_the_best_vector_add_stays_below_the_data_sheets_bandwidth_and_near_it(card, published):
+    (found,) = roofline.rooflines_of(published(card, "vector_add"))
     assert not found.counts
     large = found.columns[-1]
     assert large.bound_by == "DRAM"
@@ -56,8 +62,8 @@ def test_the_best_vector_add_stays_below_the_data_sheets_bandwidth_and_near_it(c
     assert 0.8 < large.best_step < 1.0
 
 
-def test_of_matmul_x_is_operations_a_byte_and_the_ladder_climbs_from_naive_to_the_best(tmp_path):
-    (found,) = roofline.rooflines_of(published("h200", "matmul", tmp_path, operations=lambda k: 2.0 * k**3))
+def test_of_matmul_x_is_operations_a_byte_and_the_ladder_climbs_from_naive_to_the_best(published):
+    (found,) = roofline.rooflines_of(published("h200", "matmul", operations=lambda k: 2.0 * k**3))
     assert found.counts
     assert found.steps == ("naive", "01_shared_tiles", "02_register_tiles", "03_vector_loads", "optimized")
     square = next(c for c in found.columns if "4,096" in c.label)
@@ -67,8 +73,8 @@ def test_of_matmul_x_is_operations_a_byte_and_the_ladder_climbs_from_naive_to_th
     assert square.best_step < 1
 
 
-def test_cases_of_one_size_stand_beside_each_other_in_their_order(tmp_path):
-    (found,) = roofline.rooflines_of(published("h100", "histogram", tmp_path))
+def test_cases_of_one_size_stand_beside_each_other_in_their_order(published):
+    (found,) = roofline.rooflines_of(published("h100", "histogram"))
     assert len({column.x for column in found.columns}) == 1
     places, wide = roofline_svg.places(found, 0, 900)
     assert wide > 20
@@ -77,8 +83,8 @@ def test_cases_of_one_size_stand_beside_each_other_in_their_order(tmp_path):
     assert "stand beside each other" in roofline_svg.draw(found)
 
 
-def test_small_cases_stand_under_the_launch_then_under_l2_then_under_dram(tmp_path):
-    (found,) = roofline.rooflines_of(published("h100", "sampling", tmp_path))
+def test_small_cases_stand_under_the_launch_then_under_l2_then_under_dram(published):
+    (found,) = roofline.rooflines_of(published("h100", "sampling"))
     assert [roof.label for roof in found.roofs] == ["launch", "L2", "DRAM"]
     (start, first), (knee, rate) = found.roofs[0].corners
     assert first == pytest.approx(1e6 * start / RATES["launch_us"])
@@ -88,16 +94,15 @@ def test_small_cases_stand_under_the_launch_then_under_l2_then_under_dram(tmp_pa
 
 
 @pytest.mark.parametrize("lab", ["spmm", "apsp", "gcn", "scan", "reduction"])
-def test_every_solution_stands_in_the_picture_once(lab, tmp_path):
-    run = published("h100", lab, tmp_path)
+def test_every_solution_stands_in_the_picture_once(lab, published):
+    run = published("h100", lab)
     timed = sum(s.by_case[spec.id].timing is not None for s in run.submissions for spec in run.speed_cases)
     drawn = [value for each in roofline.rooflines_of(run) for column in each.columns for value in column.steps]
     assert sum(value is not None for value in drawn) == timed > 0
 
 
-def test_without_limits_there_is_no_roofline(tmp_path):
-    shutil.copytree(ROOT / "reports/published/h100/scan", tmp_path / "run")
-    run = read_run(tmp_path / "run")
+def test_without_limits_there_is_no_roofline(sets):
+    run = read_run(sets / "h100/scan")
     assert roofline.rooflines_of(run) == []
     assert "What the device allows" not in render_pages(run)["index.html"]
 
@@ -115,8 +120,8 @@ def test_a_class_is_dots_and_who_failed_is_no_dot(tmp_path):
     assert sorted(path.count("M") for path in dots) == right
 
 
-def test_the_page_has_the_figures_of_the_picture_as_a_table(tmp_path):
-    run = published("h200", "vector_add", tmp_path)
+def test_the_page_has_the_figures_of_the_picture_as_a_table(published):
+    run = published("h200", "vector_add")
     (found,) = roofline.rooflines_of(run)
     words = Page(render_pages(run)["index.html"]).words()
     assert "What the device allows" in words
@@ -124,8 +129,8 @@ def test_the_page_has_the_figures_of_the_picture_as_a_table(tmp_path):
     assert f"{100 * found.columns[-1].best_step:.1f} %" in words
 
 
-def test_the_picture_is_a_file_as_well(tmp_path):
-    (found,) = roofline.rooflines_of(published("h200", "transpose", tmp_path))
+def test_the_picture_is_a_file_as_well(published, tmp_path):
+    (found,) = roofline.rooflines_of(published("h200", "transpose"))
     roofline_png.save_roofline(found, tmp_path)
     assert (tmp_path / f"{found.slug}.png").read_bytes().startswith(b"\x89PNG")
     assert "ragged-8191" in (tmp_path / f"{found.slug}.svg").read_text(encoding="utf-8")

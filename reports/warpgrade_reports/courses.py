@@ -1,29 +1,22 @@
-"""What courses report beside what our records hold, a table a lab.
+"""What courses report beside what our records hold, for a run's report.
 
-`python -m warpgrade_reports.courses RUN_DIR... [--into FILE]` prints Markdown, or puts it between the marks in FILE.
-Our figures come from the runs' records alone, theirs from course_figures.toml.
+Our figures come from the run's records alone, theirs from course_figures.toml.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from warpgrade_reports import format as fmt
 from warpgrade_reports.ladder import is_step, ladder
 from warpgrade_reports.model import CaseResult, CaseSpec, Run, Submission
-from warpgrade_reports.publishing import put_between
-from warpgrade_reports.reading import read_run
-from warpgrade_reports.sets import Sets, merged
-from warpgrade_reports.source import ReportInputError
 
 FIGURES = Path(__file__).with_name("course_figures.toml")
-BEGIN, END = "<!-- courses: begin -->", "<!-- courses: end -->"
 HEADS = ("measure", "courses report", "their GPU", "our ladder: its best step, or its times", "our optimized solution")
 
 
@@ -44,29 +37,26 @@ class Line:
         return self.what, self.theirs, self.gpu, self.steps, self.optimized
 
 
-def lines_of(run: Run) -> list[Line]:
+Homes = Mapping[tuple[str, str], Run]  # by submission and case: of which run its result is, if of another one
+
+
+def lines_of(run: Run, homes: Homes = MappingProxyType({})) -> list[Line]:
     """The course figures of the run's lab that its records can be set beside; none without times."""
-    return _lines(merged([run])) if _has_times(run) else []
-
-
-def _has_times(run: Run) -> bool:
-    return run.speed_measured and not run.on_emulator
-
-
-def _lines(sets: Sets) -> list[Line]:
+    if run.on_emulator or not run.speed_measured:
+        return []
     import tomllib  # noqa: PLC0415 -- Python 3.10 lacks it, and a class's report does without
 
     figures = tomllib.loads(FIGURES.read_text(encoding="utf-8"))["figure"]
-    found = (_line(sets, figure) for figure in figures if figure["lab"] == sets.run.lab)
+    found = (_line(run, homes, figure) for figure in figures if figure["lab"] == run.lab)
     return [line for line in found if line is not None]
 
 
-def _line(sets: Sets, figure: dict[str, Any]) -> Line | None:
-    run = sets.run
+def _line(run: Run, homes: Homes, figure: dict[str, Any]) -> Line | None:
     steps = [step for step in ladder(run) if is_step(step)]
     best = next((s for s in run.staff if s.id == "optimized"), None)
     ours = _speedups if figure["kind"] == "speedup" else _times
-    of_steps, of_best = ours(sets, figure, steps), ours(sets, figure, [best] if best else [])
+    of_steps = ours(run, homes, figure, steps)
+    of_best = ours(run, homes, figure, [best] if best else [])
     if of_steps is None and of_best is None:
         return None
     theirs = (
@@ -101,10 +91,10 @@ def _time_us(result: CaseResult | None) -> float | None:
     return result.timing.time_us.median if result and result.timing and result.accepted else None
 
 
-def _speedup(sets: Sets, submission: Submission, spec: CaseSpec, baseline: str) -> float | None:
+def _speedup(home: Run, submission: Submission, spec: CaseSpec, baseline: str) -> float | None:
     """Over the baseline's own times where the same run has it as a submission, else the paired ratio."""
     result = submission.by_case.get(spec.id)
-    other = next((s for s in sets.home_of(submission, spec.id).staff if s.id == baseline), None)
+    other = next((s for s in home.staff if s.id == baseline), None)
     theirs, ours = _time_us(other.by_case.get(spec.id)) if other else None, _time_us(result)
     if theirs and ours:
         return theirs / ours
@@ -112,12 +102,13 @@ def _speedup(sets: Sets, submission: Submission, spec: CaseSpec, baseline: str) 
     return ratio.median if ratio else None
 
 
-def _speedups(sets: Sets, figure: dict[str, Any], submissions: Sequence[Submission]) -> str | None:
+def _speedups(run: Run, homes: Homes, figure: dict[str, Any], submissions: Sequence[Submission]) -> str | None:
     """The range over the cases; of several submissions the best on each case."""
     best = []
     fastest_ms = None
-    for spec in _cases(sets.run, figure):
-        found = {s.id: v for s in submissions if (v := _speedup(sets, s, spec, figure["baseline"]))}
+    for spec in _cases(run, figure):
+        told = ((s.id, _speedup(homes.get((s.id, spec.id), run), s, spec, figure["baseline"])) for s in submissions)
+        found = {name: value for name, value in told if value}
         if found:
             best.append(max(found.values()))
             times = [time for s in submissions if (time := _time_us(s.by_case.get(spec.id)))]
@@ -130,12 +121,12 @@ def _speedups(sets: Sets, figure: dict[str, Any], submissions: Sequence[Submissi
     return f"{text} ({fmt.digits(fastest_ms)} ms)" if "time_ms" in figure and fastest_ms else text
 
 
-def _times(sets: Sets, figure: dict[str, Any], submissions: Sequence[Submission]) -> str | None:
+def _times(run: Run, _homes: Homes, figure: dict[str, Any], submissions: Sequence[Submission]) -> str | None:
     """The times along the ladder, naive in front where there are several."""
-    specs = _cases(sets.run, figure)
+    specs = _cases(run, figure)
     if not specs or not submissions:
         return None
-    naive = [s for s in sets.run.staff if s.id == "naive"] if len(submissions) > 1 else []
+    naive = [s for s in run.staff if s.id == "naive"] if len(submissions) > 1 else []
     times = [_time_us(s.by_case.get(specs[0].id)) for s in (*naive, *submissions)]
     known = [fmt.digits(time / 1e3) for time in times if time is not None]
     return " → ".join(known) + " ms" if known else None
@@ -153,48 +144,3 @@ def html_table(lines: Sequence[Line]) -> str:
     heads = "".join(f'<th scope="col">{escape(head)}</th>' for head in HEADS)
     rows = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in line.cells) + "</tr>" for line in lines)
     return f'<table class="plain"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
-
-
-def markdown(runs: Mapping[str, Run]) -> str:
-    """A table for each lab that has figures, with the GPU that ours were measured on. Runs by their sets' names."""
-    parts = []
-    sets: dict[tuple[str, str], list[str]] = {}
-    for name, run in runs.items():
-        if lines_of(run):
-            sets.setdefault((run.lab, run.device.get("name", "an unknown GPU")), []).append(name)
-    for (lab, device), names in sets.items():
-        lines = _lines(merged([runs[name] for name in names]))
-        parts += [f"**{lab}**, ours on {device} ({', '.join(f'`{name}`' for name in names)})", ""]
-        parts += ["| " + " | ".join(HEADS) + " |", "|" + "---|" * len(HEADS)]
-        parts += ["| " + " | ".join(map(fmt.markdown, line.cells)) + " |" for line in lines]
-        parts.append("")
-    return "\n".join(parts)
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """The command line; 1 with one line of explanation when something cannot be read."""
-    parser = argparse.ArgumentParser(prog="warpgrade_reports.courses", description="Course figures beside our records.")
-    parser.add_argument("runs", nargs="+", type=Path, metavar="RUN_DIR", help="a run on a GPU, or a folder of them")
-    parser.add_argument("--into", type=Path, metavar="FILE", help=f"write between {BEGIN} and {END} in FILE")
-    options = parser.parse_args(arguments)
-    folders = [
-        folder for given in options.runs for folder in ([given] if (given / "run.json").exists() else _runs_in(given))
-    ]
-    try:
-        text = markdown({folder.resolve().name: read_run(folder) for folder in folders})
-        if options.into is None:
-            print(text, end="")
-        else:
-            put_between(options.into, text, BEGIN, END)
-    except (ReportInputError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    return 0
-
-
-def _runs_in(folder: Path) -> list[Path]:
-    return sorted(path.parent for path in folder.glob("*/run.json"))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,7 +1,4 @@
-"""Moves a finished folder into place: whole or not at all, over an earlier one of ours and over nothing else.
-
-And puts a made table between two marks of a page.
-"""
+"""Moves a finished folder into place: whole or not at all, over an earlier one of ours and over nothing else."""
 
 from __future__ import annotations
 
@@ -52,12 +49,3 @@ def publish(staged: Path, output: Path, before: Path) -> None:
     if before.exists():
         shutil.rmtree(before)
     os.utime(output)
-
-
-def put_between(file: Path, text: str, begin: str, end: str) -> None:
-    """Replaces what stands between two marks of a file; both stay."""
-    before, first, rest = file.read_text(encoding="utf-8").partition(begin)
-    _, second, after = rest.partition(end)
-    if not first or not second:
-        raise ReportInputError(str(file), f"expected the lines {begin} and {end}", "add them where the tables belong")
-    file.write_text(f"{before}{begin}\n{text}{end}{after}", encoding="utf-8")
