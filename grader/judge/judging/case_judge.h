@@ -85,6 +85,8 @@ class CaseJudge {
 
   // ---- timed repetitions, of a lab that does not verify them as its checked runs ----
 
+  // The baselines have planned and nothing is timed yet.
+  virtual std::optional<Outcome> before_timing() { return std::nullopt; }
   // The program's private output is at hand: of the submission (0) or of a baseline (1: the main one, 2,
   // ...). nullopt: right, or looked at later.
   virtual std::optional<Outcome> verify_timed_output(int /*program*/) { return verify_output(); }

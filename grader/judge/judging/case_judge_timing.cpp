@@ -98,6 +98,7 @@ std::optional<Outcome> CaseJudge::measure() {
   timed_phases_ = Phases();
   TimedPhase& phase = *phase_;
   const std::string uuid = device_.value("uuid", "");
+  if (auto fault = before_timing()) return fault;
   nlohmann::json clocks{{"start", gpu_state_json(uuid)}};
   phase.start = std::chrono::steady_clock::now();
   for (phase.process = 0; phase.process < context_.process_pairs; ++phase.process) {

@@ -1,7 +1,6 @@
 #include "judge/labs/declared/answers_ahead.h"
 
 #include <algorithm>
-#include <set>
 #include <vector>
 
 #include "base/process.h"
@@ -30,17 +29,6 @@ int oracles_repetition(const RunSeeds& seeds, const JudgeContext& context, int l
   return 2 + static_cast<int>(seeds.oracles_repetition() % static_cast<unsigned>(std::max(1, least)));
 }
 
-std::vector<int> oracles_repetitions(const RunSeeds& seeds, const JudgeContext& context, int least_pairs,
-                                     int kinds) {
-  const int chosen = oracles_repetition(seeds, context, least_pairs);
-  std::set<int> numbers{chosen}, met;
-  // Each three that follow the first one have a hard kind, and each kind has its turn.
-  const int last = 1 + RunSeeds::kHardOneOf * (kinds - 1);
-  for (int number = 1; number <= last; ++number)
-    if (met.insert(inputs_of(seeds.repetition(number))).second) numbers.insert(number);
-  return {numbers.begin(), numbers.end()};
-}
-
 std::uint64_t plan_of_answers(const LabDeclaration& lab, std::uint64_t plan_seed) {
   return CaseArrays::plan_sees_arrays(lab) ? plan_seed : 0;
 }
@@ -64,9 +52,7 @@ std::vector<PlannedAnswers> planned_answers(const LabDeclaration& lab, const Jud
     PreparedRuns::Seeds& runs = all.back().runs;
     for (int run = 0; run < planned.before + planned.after; ++run) runs.push_back(seeds.check(++checks));
     if (!planned.timed) continue;
-    const int kinds = static_cast<int>(lab.hard.size()) + 1;
-    for (const int number : oracles_repetitions(seeds, context, least_pairs_of(lab, context), kinds))
-      runs.push_back(seeds.repetition(number));
+    runs.push_back(seeds.repetition(oracles_repetition(seeds, context, least_pairs_of(lab, context))));
   }
   return all;
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "judge/labs/declared/oracle_keeper.h"
 #include "judge/labs/declared/run_seeds.h"
@@ -17,14 +16,10 @@ int least_pairs_of(const declaration::LabDeclaration& lab, const JudgeContext& c
 // The timed repetition that is always the oracle's: within the least runs that the first process pair has,
 // behind the pair that does not count.
 int oracles_repetition(const RunSeeds& seeds, const JudgeContext& context, int least_pairs);
-// All repetitions that are the oracle's: that one, and the first of each kind of inputs, in which it accepts the main
-// baseline's output. Ascending.
-std::vector<int> oracles_repetitions(const RunSeeds& seeds, const JudgeContext& context, int least_pairs,
-                                     int kinds);
 // What KeptAnswers knows a plan by.
 std::uint64_t plan_of_answers(const declaration::LabDeclaration& lab, std::uint64_t plan_seed);
 
-// The oracle answers the checked runs of the case and the timed repetitions that are its own; what it has answered before it is not asked again. Throws JudgeFault with its words.
+// The oracle answers the checked runs of the case and the timed repetition that is always its own; what it has answered before it is not asked again. Throws JudgeFault with its words.
 void make_answers_ahead(const declaration::LabDeclaration& lab, const declaration::CaseDeclaration& declared,
                         OracleKeeper& keeper, const JudgeContext& context, const CaseInput& input);
 

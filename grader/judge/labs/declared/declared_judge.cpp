@@ -142,9 +142,7 @@ class DeclaredJudge : public ArraysJudge {
     }
     const bool other_plan_may_come = repetition_ == 0 && CaseArrays::plan_sees_arrays(lab_);
     if (other_plan_may_come) return numbers;
-    for (const int number : oracles_repetitions(seeds_, context(), least_pairs(), kinds()))
-      if (number > repetition_ && (number == chosen_repetition() || find_held(kind_of(number)) == nullptr))
-        numbers.push_back(number);
+    if (chosen_repetition() > repetition_) numbers.push_back(chosen_repetition());
     return numbers;
   }
 
@@ -164,7 +162,6 @@ class DeclaredJudge : public ArraysJudge {
 
   Arguments refresh_for_timing() override {
     ++repetition_;
-    if (pairs_ != nullptr && !truth_) begin_timing();
     if (pairs_ != nullptr) pairs_->clear();
     by_baseline_ = truth_ && main_baseline_runs() && is_trusted_in(repetition_);
     const std::uint64_t run_seed = seeds_.repetition(repetition_);
@@ -203,9 +200,9 @@ class DeclaredJudge : public ArraysJudge {
   }
   int chosen_repetition() const { return oracles_repetition(seeds_, context(), least_pairs()); }
   int kinds() const { return static_cast<int>(lab_.hard.size()) + 1; }
-  int kind_of(int repetition) const { return inputs_of(seeds_.repetition(repetition)); }
   bool is_trusted_in(int repetition) const {
-    return truth_->source(repetition, kind_of(repetition)) == RepetitionTruth::Source::kBaseline;
+    const int kind = inputs_of(seeds_.repetition(repetition));
+    return truth_->source(repetition, kind) == RepetitionTruth::Source::kBaseline;
   }
   // The baseline has been held against the oracle by this judge: in this case, for inputs of this kind, and
   // for what the plan sees.
@@ -217,11 +214,23 @@ class DeclaredJudge : public ArraysJudge {
   std::shared_ptr<const Held> find_held(int kind) const {
     return context().services->kept_data().find<Held>(held_name(kind));
   }
-  void begin_timing() {
-    RepetitionTruth::HeldByKind held;
-    for (int kind = 0; kind < kinds(); ++kind)
-      if (const auto known = find_held(kind)) held[kind] = *known;
-    truth_.emplace(chosen_repetition(), std::move(held));
+  // The baseline answers nothing before the oracle has accepted it. It runs on the inputs of checked runs, one of
+  // each kind, whose answers are at hand.
+  std::optional<Outcome> before_timing() override {
+    if (pairs_ == nullptr) return std::nullopt;
+    truth_.emplace(chosen_repetition(), RepetitionTruth::HeldByKind());
+    for (int number = 1; number <= kinds(); ++number) {
+      const std::uint64_t run_seed = seeds_.check(number);
+      hard_ = hard_inputs(lab_, run_seed);
+      if (const auto known = find_held(inputs_of_run())) {
+        truth_->hold(inputs_of_run(), *known);
+        continue;
+      }
+      if (auto fault = run_main_baseline(take_run(run_seed, true))) return fault;
+      if (const auto wrong = verify_output()) blame_baseline(PairOutputs::kBaseline, wrong->message);
+      hold_baseline(last_errors_);
+    }
+    return std::nullopt;
   }
   void hold_baseline(const Held& errors) {
     truth_->hold(inputs_of_run(), errors);
@@ -252,8 +261,7 @@ class DeclaredJudge : public ArraysJudge {
   }
 
   bool wants_main_baseline() const override {
-    return truth_ && (by_baseline_ || !truth_->is_held(inputs_of_run()) || is_trusted_in(repetition_ + 1) ||
-                      truth_->owes_oracle());
+    return truth_ && (by_baseline_ || is_trusted_in(repetition_ + 1) || truth_->owes_oracle());
   }
 
   std::optional<Outcome> verify_timed_output(int program) override {
@@ -294,7 +302,7 @@ class DeclaredJudge : public ArraysJudge {
     const auto finding = truth_->settle(
         inputs_of_run(), compared,
         [this](RepetitionTruth::Program program) { return ask_oracle(place_of(program)); },
-        [this](const CaseArrays::Finding& wrong) { blame_baseline(PairOutputs::kBaseline, wrong); });
+        [this](const CaseArrays::Finding& wrong) { blame_baseline(PairOutputs::kBaseline, wrong.message); });
     if (finding) return outcome_of(*finding);
     verify_other_baselines();
     return std::nullopt;
@@ -307,7 +315,7 @@ class DeclaredJudge : public ArraysJudge {
     const auto baselines = static_cast<int>(context().baselines.size());
     for (int other = PairOutputs::kBaseline + 1; other <= baselines; ++other) {
       if (!pairs_->has(other) || compare(other).same) continue;
-      if (const auto wrong = ask_oracle(other)) blame_baseline(other, *wrong);
+      if (const auto wrong = ask_oracle(other)) blame_baseline(other, wrong->message);
     }
   }
   // Of the repetition at hand, by the main baseline.
@@ -331,7 +339,8 @@ class DeclaredJudge : public ArraysJudge {
   std::optional<Outcome> verify_last_pair() override {
     timing_is_over_ = true;
     if (!by_baseline_ || !truth_->owes_oracle() || !pairs_->has(PairOutputs::kBaseline)) return std::nullopt;
-    if (const auto wrong = ask_oracle(PairOutputs::kBaseline)) blame_baseline(PairOutputs::kBaseline, *wrong);
+    if (const auto wrong = ask_oracle(PairOutputs::kBaseline))
+      blame_baseline(PairOutputs::kBaseline, wrong->message);
     truth_->count_oracle(truth_->chosen(), true);
     return last_word_on_submission();
   }
@@ -347,9 +356,9 @@ class DeclaredJudge : public ArraysJudge {
     if (program == PairOutputs::kBaseline && !finding) hold_baseline(last_errors_);
     return finding;
   }
-  [[noreturn]] void blame_baseline(int program, const CaseArrays::Finding& wrong) const {
+  [[noreturn]] void blame_baseline(int program, const std::string& wrong) const {
     const auto& one = context().baselines[static_cast<std::size_t>(program - PairOutputs::kBaseline)];
-    throw JudgeFault("baseline {} is wrong on {}: {}", one.name, spec().id, wrong.message);
+    throw JudgeFault("baseline {} is wrong on {}: {}", one.name, spec().id, wrong);
   }
   void describe_verification(json& verification) const override {
     if (truth_) verification["timed"] = truth_->to_json();
