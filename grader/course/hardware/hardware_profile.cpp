@@ -196,6 +196,7 @@ HardwareProfile hardware_profile(const HardwareOptions& options) {
   const json counters = record.value("counters", json::object());
   profile.summary = {{"schema", "warpgrade.hardware.v1"},
                      {"lab", options.lab},
+                     {"submission", submission.hash},
                      {"case", options.test_case},
                      {"verdict", record.at("outcome").at("verdict")},
                      {"device", device ? device->about.value("name", "a GPU") : "the emulator"},
