@@ -162,6 +162,10 @@ def test_a_student_gets_summary_and_report_from_the_desk(desk: Desk, tmp_path: P
     (report,) = (tmp_path / "home").glob("runs/remote/gpu.example.edu/spmm/counters/*/profile.ncu-rep")
     assert "/run/warpgrade/source/spmm.cu" in report.read_text(encoding="utf-8")
     assert (report.parent / "index.html").read_text(encoding="utf-8").count("<pre>") == 1
+    # `warpgrade journey` finds it by the program's hash.
+    (kept,) = (desk.folder / "requests").glob("*/hardware.json")
+    assert kept.read_bytes() == (report.parent / "hardware.json").read_bytes()
+    assert len(json.loads(kept.read_text(encoding="utf-8"))["submission"]) == 64
     # Nothing is left that a leaderboard, a hand-in or points could come from.
     with sqlite3.connect(desk.folder / "queue.sqlite") as queue:
         assert queue.execute("SELECT kind, state, verdict FROM requests").fetchall() == [("profile", "judged", "")]

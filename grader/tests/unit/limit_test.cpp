@@ -223,24 +223,55 @@ TEST(LimitPoints, AreOpenWhereTheGpuIsNotKnown) {
   EXPECT_NE(scores.at("limits_note").get<std::string>().find("Z9"), std::string::npos);
 }
 
-TEST(LimitPoints, NeedNoGpuToBeScoredAnew) {
-  const RunFolder folder(project_root() / "reports/published/h100/spmm");
-  std::string text = read_text(project_root() / "grader/policies/spmm.yaml");
-  for (const auto& [old, now] : {std::pair("  correctness: 40 ", "  limit: 20\n  correctness: 40 "),
-                                 std::pair("  speed: 60 ", "  speed: 40 ")})
-    text.replace(text.find(old), std::string(old).size(), now);
-  const Lab& lab = find_lab("spmm");
+// The lab's own policy, with 20 of the points for speed for the share of the limit.
+Policy by_limit(const Lab& lab) {
+  std::string text = read_text(project_root() / "grader/policies" / (lab.name() + ".yaml"));
+  const auto put = [&](const std::string& old, const std::string& now) {
+    const std::size_t at = text.find(old);
+    if (at != std::string::npos) text.replace(at, old.size(), now);
+    return at != std::string::npos;
+  };
+  if (!put("correctness: 40, speed: 60", "correctness: 40, speed: 40, limit: 20")) {
+    put("  correctness: 40", "  limit: 20\n  correctness: 40");
+    put("  speed: 60", "  speed: 40");
+  }
   PolicyVocabulary known;
   known.is_kept = true;
-  known.width = "K";
+  known.width = lab.terms().width;
   for (const CaseSpec& spec : lab.cases()) known.cases.insert(spec.id), known.datasets.insert(spec.dataset);
-  const json scores = score(parse_policy(text, "spmm.yaml", known), folder.read_run(), folder.read_records());
+  return parse_policy(text, lab.name() + ".yaml", known);
+}
+
+json optimized_scored_anew(const Lab& lab, const std::string& gpu) {
+  const RunFolder folder(project_root() / "reports/published" / gpu / lab.name());
+  const json scores = score(by_limit(lab), folder.read_run(), folder.read_records());
   for (const json& submission : scores.at("submissions"))
-    if (submission.at("id") == "optimized") {
-      // Of an H100's limit one case is a little below what the ladder reached of an H200's.
-      EXPECT_NEAR(submission.at("parts").at("limit"), 20, 0.2);
-      EXPECT_DOUBLE_EQ(submission.at("parts").at("speed"), 40);
+    if (submission.at("id") == "optimized") return submission;
+  return nullptr;
+}
+
+TEST(LimitPoints, NeedNoGpuToBeScoredAnewInAnyLab) {
+  EXPECT_EQ(labs().size(), 14u);
+  for (const Lab* lab : labs()) {
+    const json optimized = optimized_scored_anew(*lab, "h200");
+    ASSERT_TRUE(optimized.is_object()) << lab->name();
+    int asked = 0;
+    for (const json& line : optimized.at("cases")) {
+      if (!line.contains("limit_threshold")) continue;
+      ++asked;
+      EXPECT_TRUE(line.contains("limit")) << lab->name() << " " << line.at("id");
     }
+    EXPECT_GT(asked, 0) << lab->name();
+    EXPECT_NEAR(optimized.at("parts").at("limit"), 20, 1e-9) << lab->name();
+    EXPECT_NEAR(optimized.at("parts").at("speed"), 40, 1e-9) << lab->name();
+  }
+}
+
+// Of an H100's limit one case is a little below what the ladder reached of an H200's.
+TEST(LimitPoints, OfAnotherGpuAreThoseOfItsOwnLimit) {
+  const json parts = optimized_scored_anew(find_lab("spmm"), "h100").at("parts");
+  EXPECT_NEAR(parts.at("limit"), 20, 0.2);
+  EXPECT_LT(parts.at("limit"), 20 - 1e-6);
 }
 
 std::string refusal(const std::string& old, const std::string& now) {
