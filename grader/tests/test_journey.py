@@ -360,8 +360,10 @@ def test_each_version_stands_beside_what_the_gpu_allows(weeks: list[Path], tmp_p
         for case, limit in judged["limits"].items():
             record = records[name, case]
             assert limit["share"] == pytest.approx(limit["us"] / record["timing"]["median_us"])
-            if limit["bound_by"] == "DRAM":  # the same bytes over a rate that was read, not one of a data sheet
-                assert 1 < limit["us"] / record["floor"]["floor_us"] < 1.2, case
+            if limit["bound_by"] == "DRAM":  # what L2 may hold of the output need not be moved
+                floor, device = record["floor"], record["device"]
+                moved = (floor["compulsory_bytes"] - device["l2_bytes"]) / floor["compulsory_bytes"]
+                assert moved < limit["us"] / floor["floor_us"] < 1.2, case
         assert len(judged["limits"]) == 26
         shares = [limit["share"] for limit in judged["limits"].values()]
         means.append(math.prod(share ** (1 / len(shares)) for share in shares))
@@ -382,9 +384,12 @@ def ncu_counted(step: str) -> dict[str, float]:
     """What ncu counted of a step's kernel on an H200."""
     with (ROOT / f"grader/emulator/tests/hardware/records/h200/spmm_{step}_k32.csv").open(encoding="utf-8") as file:
         row = [row for row in csv.DictReader(file) if row["ID"]][-1]
-    loads = {what: float(row[f"l1tex__t_{what}_pipe_lsu_mem_global_op_ld.sum"]) for what in ("requests", "sectors")}
+    number = {
+        name: float(text.replace(",", "")) for name, text in row.items() if name.endswith("ed.sum") or "op_ld" in name
+    }
+    loads = {what: number[f"l1tex__t_{what}_pipe_lsu_mem_global_op_ld.sum"] for what in ("requests", "sectors")}
     return {
-        "warp instr.": float(row["smsp__inst_executed.sum"]),
+        "warp instr.": number["smsp__inst_executed.sum"],
         "load requests": loads["requests"],
         "load sectors/req": loads["sectors"] / loads["requests"],
     }
