@@ -7,9 +7,11 @@ Versions are the staff's SpMM ladder. Times and counters are published records; 
 import csv
 import json
 import re
+import shutil
+import subprocess
 
 import pytest
-from browser import CHROMIUM, LOOK, ask
+from browser import CHROMIUM, LOOK, ask, browse
 from synthetic_class import ROOT
 from warpgrade_reports.work_log import read_work_logs
 from warpgrade_reports.work_log_changes import changes
@@ -152,3 +154,18 @@ def test_the_page_is_read_on_a_phone_and_in_the_dark_and_axe_finds_nothing(ladde
             assert "error" not in look, look
             assert look["axe"] == []
             assert look["content"] <= look["window"]
+
+
+@pytest.mark.skipif(CHROMIUM is None or shutil.which("pdftotext") is None, reason="no chromium or poppler-utils here")
+def test_on_paper_a_difference_is_whole_and_nothing_reaches_into_the_margin(ladder, tmp_path):
+    """On a screen a long difference scrolls in its box."""
+    page, pdf = tmp_path / "way.html", tmp_path / "way.pdf"
+    page.write_text(render(ladder).replace("<details", "<details open"), encoding="utf-8")
+    browse(tmp_path, "--no-pdf-header-footer", f"--print-to-pdf={pdf}", page.as_uri())
+    boxes = subprocess.run(["pdftotext", "-bbox", str(pdf), "-"], capture_output=True, text=True, check=True).stdout
+    assert max(float(x) for x in re.findall(r'xMax="([\d.]+)"', boxes)) <= 595 - 20
+    text = subprocess.run(["pdftotext", str(pdf), "-"], capture_output=True, text=True, check=True).stdout
+    printed = {word.lstrip("+-") for word in text.split()}  # a sign stands before a line's first word
+    changed = ladder.steps[1].difference
+    assert len(changed) > 60
+    assert {word.lstrip("+-") for line in changed for word in line.split()} - printed == set()
