@@ -9,6 +9,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 
 import pytest
 from browser import CHROMIUM, LOOK, ask, browse
@@ -143,6 +144,21 @@ def test_the_share_of_what_the_gpu_allows_stands_beside_the_share_before(ladder)
     told = changes(ladder.steps[0].version, ladder.steps[1].version)
     assert told[0] == "reaches 20.0 % of what the GPU allows in 1 case (bound by DRAM in 1), 10.0 % before"
     assert "of what the GPU allows" in render(ladder)
+
+
+def test_a_bound_that_changed_is_told_with_its_cases_and_a_wrong_case_says_nothing(ladder):
+    """The bounds are the estimate's; three cases had another one before, and a fourth is wrong now."""
+    version = ladder.steps[0].version
+    names = list(version.cases)[:4]
+
+    def bound_by(bound, verdict="accepted"):
+        changed = {name: replace(version.cases[name], bound=bound, verdict="accepted") for name in names}
+        changed[names[3]] = replace(changed[names[3]], verdict=verdict)
+        return replace(version, cases={**version.cases, **changed})
+
+    (told,) = changes(bound_by("latency"), bound_by("dram", "wrong_answer"))[1:]
+    assert told == f"depends on device memory, no longer on waiting for loads, in 3 cases ({', '.join(names[:3])})"
+    assert changes(bound_by("dram"), bound_by("dram"))[1:] == []
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium here: apt-get install chromium")
