@@ -3,7 +3,7 @@
 //
 //   WARPGRADE_INJECT="stage:check,submission:bo,kind:exception"
 //
-// stage       stage, compile, inspect, start, plan, run, check, record, view, report, page or export
+// stage       stage, compile, inspect, start, plan, run, check, record, view, report, page, export, counted_gpu
 // submission  the id whose turn it is; without it everybody's
 // kind        exception (std::runtime_error), other (an int is thrown), signal (SIGSEGV) or wait
 // while       a file: `wait` lasts as long as it is there

@@ -80,30 +80,46 @@ bool is_run(const fs::path& folder) {
   return fs::is_regular_file(folder / "run.json");
 }
 
-// The runs themselves, and those below a desk's folder.
-std::vector<fs::path> runs_in(const std::vector<fs::path>& places) {
-  std::vector<fs::path> runs;
+struct Found {
+  std::vector<fs::path> runs, summaries;  // the latter of a GPU's counters
+};
+
+void sort_out(std::vector<fs::path>& paths) {
+  std::ranges::sort(paths);
+  paths.erase(std::ranges::unique(paths).begin(), paths.end());
+}
+
+// The runs and summaries themselves, and those below a folder, for instance a desk's.
+Found found_in(const std::vector<fs::path>& places) {
+  Found found;
   for (const fs::path& place : places) {
-    const std::size_t before = runs.size();
+    const std::size_t before = found.runs.size() + found.summaries.size();
     if (is_run(place)) {
-      runs.push_back(place);
+      found.runs.push_back(place);
     } else if (fs::is_directory(place)) {
       for (auto at = fs::recursive_directory_iterator(place); at != fs::recursive_directory_iterator();
            ++at) {
-        if (!at->is_directory() || !is_run(at->path())) continue;
-        runs.push_back(at->path());
+        if (at->path().filename() == "hardware.json" && at->is_regular_file() && !at->is_symlink())
+          found.summaries.push_back(at->path());
+        if (!at->is_directory()) continue;
+        const bool is_students = at->path().filename() == "snapshots";  // what a student packed is no run
+        if (!is_students && !is_run(at->path())) continue;
+        if (!is_students) found.runs.push_back(at->path());
         at.disable_recursion_pending();
       }
     }
-    if (runs.size() == before)
+    if (found.runs.size() + found.summaries.size() == before)
       throw UsageError(
           "{}: expected a run's folder, or a desk's with runs in it; name run folders (runs/NAME), or the "
           "desk's folder",
           place.string());
   }
-  std::ranges::sort(runs);
-  runs.erase(std::ranges::unique(runs).begin(), runs.end());
-  return runs;
+  if (found.runs.empty())
+    throw UsageError("{}: there are a GPU's counters and no run; name the runs of the class, too",
+                     places.front().string());
+  sort_out(found.runs);
+  sort_out(found.summaries);
+  return found;
 }
 
 std::string lab_of(const JourneyOptions& options, const std::vector<fs::path>& runs) {
@@ -138,15 +154,16 @@ Journeys counted(const JourneyOptions& options, const std::vector<fs::path>& run
 
 int journey(const JourneyOptions& options) {
   if (options.keep_in && options.student) throw UsageError("--keep-in is for everybody: leave --student out");
-  const std::vector<fs::path> runs = runs_in(options.places);
+  const auto [runs, summaries] = found_in(options.places);
   const std::string lab = lab_of(options, runs);
-  const Journeys journeys = counted(options, runs, lab);
+  Journeys journeys = counted(options, runs, lab);
   if (options.keep_in) {
     keep_counts(*options.keep_in, journeys, runs);
     tell("{}: what was counted of {} students over {} runs; `warpgrade score {}` makes its points anew\n",
          options.keep_in->string(), journeys.size(), runs.size(), shell_word(options.keep_in->string()));
     return kExitGraded;
   }
+  add_counted(summaries, lab, journeys);
   const std::string text = json_text(journeys_json(journeys, lab), 1) + "\n";
   if (options.as_json) {
     fmt::print("{}", text);
@@ -168,7 +185,11 @@ void add_journey_command(CLI::App& app, int& code) {
   const auto options = std::make_shared<JourneyOptions>();
   CLI::App* command = app.add_subcommand(
       "journey", "how students' work went: versions, what changed, what it gained, what was said of it");
-  command->add_option("runs", options->places, "run folders of one lab, or the desk's folder")->required();
+  command
+      ->add_option("runs", options->places,
+                   "run folders of one lab, or the desk's folder; also folders with a GPU's counters "
+                   "(warpgrade profile --hardware --output)")
+      ->required();
   command->add_option("--student", options->student, "whose; without it everybody's, with a list");
   command->add_option("--lab", options->lab, "of a desk of several labs: which");
   command->add_option("--output", options->output, "the page, or the folder of everybody's pages");

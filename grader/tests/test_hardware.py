@@ -162,6 +162,10 @@ def test_a_student_gets_summary_and_report_from_the_desk(desk: Desk, tmp_path: P
     (report,) = (tmp_path / "home").glob("runs/remote/gpu.example.edu/spmm/counters/*/profile.ncu-rep")
     assert "/run/warpgrade/source/spmm.cu" in report.read_text(encoding="utf-8")
     assert (report.parent / "index.html").read_text(encoding="utf-8").count("<pre>") == 1
+    # `warpgrade journey` finds it by the program's hash.
+    (kept,) = (desk.folder / "requests").glob("*/hardware.json")
+    assert kept.read_bytes() == (report.parent / "hardware.json").read_bytes()
+    assert len(json.loads(kept.read_text(encoding="utf-8"))["submission"]) == 64
     # Nothing is left that a leaderboard, a hand-in or points could come from.
     with sqlite3.connect(desk.folder / "queue.sqlite") as queue:
         assert queue.execute("SELECT kind, state, verdict FROM requests").fetchall() == [("profile", "judged", "")]
@@ -189,10 +193,8 @@ def test_counters_have_a_quota_and_public_cases_alone(desk: Desk) -> None:
     assert ask_profile(desk, "3", student="bo")[-1]["state"] == "judged", "each student has an own number"
 
 
-def test_a_program_that_does_not_end_is_ended_and_the_next_one_counts(
-    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A model that waits for ever, as one whose program does; the machine is well, so the class goes on."""
+def endless_model(tmp_path: Path) -> Path:
+    """A model of ncu whose program does not end."""
     waits = tmp_path / "model" / MODEL.relative_to(MODEL.parents[2])
     waits.parent.mkdir(parents=True)
     (tmp_path / "model/sections").mkdir()
@@ -201,6 +203,14 @@ def test_a_program_that_does_not_end_is_ended_and_the_next_one_counts(
         text.replace("    unknown = [", "    import time; time.sleep(1000)\n    unknown = ["), encoding="utf-8"
     )
     waits.chmod(0o755)
+    return waits
+
+
+def test_a_program_that_does_not_end_is_ended_and_the_next_one_counts(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The machine is well, so the class goes on."""
+    waits = endless_model(tmp_path)
     monkeypatch.setenv("WARPGRADE_NCU", str(waits))
     add_counters(desk, "counters: {seconds: 10}\n")
     desk.serve()
@@ -208,8 +218,27 @@ def test_a_program_that_does_not_end_is_ended_and_the_next_one_counts(
     assert end["state"] == "judged"
     assert "did not end in the time that a run with counters has" in end["message"]
     assert "runs with counters: on" in desk.run("status")
-    waits.write_text(text, encoding="utf-8")
+    waits.write_text(MODEL.read_text(encoding="utf-8"), encoding="utf-8")
     assert f"counted {CASE}" in ask_profile(desk, "2")[-1]["message"]
+
+
+def test_a_gpu_that_does_not_answer_afterwards_ends_these_runs_and_no_others(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WARPGRADE_NCU", str(endless_model(tmp_path)))
+    monkeypatch.setenv("WARPGRADE_INJECT", "stage:counted_gpu,kind:exception")
+    add_counters(desk, "counters: {seconds: 10}\n")
+    desk.serve()
+    end = ask_profile(desk, "1")[-1]
+    assert end["state"] == "failed"
+    assert "the GPU did not answer after your run; the desk counts no more" in end["message"]
+    assert "runs with counters: ended: the GPU did not answer after a run" in desk.run("status")
+    assert ask_profile(desk, "2", student="bo")[-1]["reason"] == "counters_ended"
+    archive, talk = packed(), desk.knock("bo")
+    talk.send(ask_run(archive, "3"))
+    talk.send(archive)
+    assert talk.rest()[-1]["state"] == "judged", "runs that are judged go on"
+    talk.end()
 
 
 @pytest.mark.parametrize("program", ["hand-out", "laptop"])

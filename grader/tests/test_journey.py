@@ -6,6 +6,7 @@ times are a GPU's (h200/spmm/steps of reports/published), the sources those that
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 import shutil
@@ -341,6 +342,96 @@ def test_what_students_wrote_is_text_on_the_page(weeks: list[Path], tmp_path: Pa
     assert "<img" not in page
     assert "&lt;script&gt;alert(1)" in page
     assert "root:" not in page
+
+
+# ---- bounds and counters
+
+
+def test_each_version_stands_beside_what_the_gpu_allows(weeks: list[Path], tmp_path: Path) -> None:
+    """The shares are the least time of a case over the time that the H200 took."""
+    line = counted(weeks)
+    records = {(r["submission"]["id"], r["case"]["id"]): r for run in weeks for r in records_of(run)}
+    names = [name for run in weeks for name in steps_of(run)]
+    means = []
+    for name, version in zip(names, line["versions"], strict=True):
+        (judged,) = version["judged"]
+        assert judged["submission"] == name
+        for case, limit in judged["limits"].items():
+            record = records[name, case]
+            assert limit["share"] == pytest.approx(limit["us"] / record["timing"]["median_us"])
+            if limit["bound_by"] == "DRAM":  # what L2 may hold of the output need not be moved
+                floor, device = record["floor"], record["device"]
+                moved = (floor["compulsory_bytes"] - device["l2_bytes"]) / floor["compulsory_bytes"]
+                assert moved < limit["us"] / floor["floor_us"] < 1.2, case
+        assert len(judged["limits"]) == 26
+        shares = [limit["share"] for limit in judged["limits"].values()]
+        means.append(math.prod(share ** (1 / len(shares)) for share in shares))
+    assert means[3] > 2 * means[2], "rows that are split among warps are the great step"
+    page = page_of(weeks, tmp_path)
+    assert f"reaches {100 * means[3]:.1f} % of what the GPU allows in 26 cases" in page
+    assert f"{100 * means[2]:.1f} % before" in page
+
+
+def page_of(places: list[Path], tmp_path: Path) -> str:
+    """Ada's."""
+    done = warpgrade("journey", *places, "--student", "ada", "--output", tmp_path / "ada.html")
+    assert done.returncode == 0, done.stderr
+    return (tmp_path / "ada.html").read_text(encoding="utf-8")
+
+
+def ncu_counted(step: str) -> dict[str, float]:
+    """What ncu counted of a step's kernel on an H200."""
+    with (ROOT / f"grader/emulator/tests/hardware/records/h200/spmm_{step}_k32.csv").open(encoding="utf-8") as file:
+        row = [row for row in csv.DictReader(file) if row["ID"]][-1]
+    number = {
+        name: float(text.replace(",", "")) for name, text in row.items() if name.endswith("ed.sum") or "op_ld" in name
+    }
+    loads = {what: number[f"l1tex__t_{what}_pipe_lsu_mem_global_op_ld.sum"] for what in ("requests", "sectors")}
+    return {
+        "warp instr.": number["smsp__inst_executed.sum"],
+        "load requests": loads["requests"],
+        "load sectors/req": loads["sectors"] / loads["requests"],
+    }
+
+
+def keep_counted(folder: Path, program: str, figures: dict[str, float]) -> None:
+    """As the desk leaves it in the folder of a run with counters."""
+    folder.mkdir(parents=True)
+    lines = [{"name": name, "hardware": value} for name, value in figures.items()]
+    summary = {
+        "schema": "warpgrade.hardware.v1",
+        "lab": "spmm",
+        "submission": program,
+        "case": "synth-uniform-k32",
+        "device": "NVIDIA H200",
+        "kernels": [{"kernel": "spmm_kernel", "launches": 1, "figures": lines}],
+    }
+    (folder / "hardware.json").write_text(json.dumps(summary), encoding="utf-8")
+
+
+def test_what_the_desk_counted_on_a_gpu_stands_at_the_version_that_it_is_of(weeks: list[Path], tmp_path: Path) -> None:
+    programs = [version["program"] for version in counted(weeks)["versions"]]
+    steps = ["03_column_groups", "04_row_split"]
+    for number, step in enumerate(steps, 2):
+        keep_counted(tmp_path / f"desk/requests/{number}", programs[number], ncu_counted(step))
+    keep_counted(tmp_path / "desk/requests/9", "of nobody", ncu_counted(steps[0]))
+    # What a student packed is no summary, and no run.
+    keep_counted(tmp_path / "desk/requests/8/run/snapshots/x", programs[0], ncu_counted(steps[0]))
+    shutil.copytree(weeks[0], tmp_path / "desk/requests/8/run/snapshots/y")
+    places = [*weeks, tmp_path / "desk"]
+    versions = counted(places)["versions"]
+    assert [len(version.get("counted", ())) for version in versions] == [0, 0, 1, 1, 0]
+    was, now = (ncu_counted(step)["load requests"] for step in steps)
+    page = page_of(places, tmp_path)
+    assert "counted by the NVIDIA H200 on synth-uniform-k32: " in page
+    assert f"load requests {was:,.0f} → {now:,.0f}" in page
+
+
+def test_a_run_in_what_a_student_packed_is_no_run_of_the_desk(weeks: list[Path], tmp_path: Path) -> None:
+    shutil.copytree(weeks[0], tmp_path / "desk/requests/8/run/snapshots/y")
+    done = warpgrade("journey", tmp_path / "desk", "--student", "ada", "--json")
+    assert done.returncode != 0
+    assert "expected a run's folder" in done.stderr
 
 
 # ---- points

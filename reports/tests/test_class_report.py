@@ -109,6 +109,17 @@ def test_the_pdf_holds_what_the_page_says(report):
     assert "arxiv-k32" in text, "labels of the charts are text"
 
 
+@pytest.mark.skipif(shutil.which("pdftotext") is None, reason="no pdftotext here: apt-get install poppler-utils")
+def test_on_paper_the_class_by_case_begins_below_its_heading(tmp_path):
+    """A class of more than two pages of rows: its first ones stand where the heading does."""
+    folder = SyntheticClass(students=140, graphs=["arxiv"]).write(tmp_path / "run")
+    assert main([str(folder)]) == 0
+    command = ["pdftotext", "-layout", str(folder / "class-report/class-report.pdf"), "-"]
+    pages = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split("\f")
+    (page,) = [page for page in pages if "The class by case" in page]
+    assert page.split("The class by case")[1].count("Student ") > 30
+
+
 def test_a_pdf_of_many_leaves_the_table_of_all_to_the_page(class_folder):
     run = read_run(class_folder)
     people = [{"id": f"p{n}", "name": f"Person {n}", "points": 1.0, "verdict": "not_submitted"} for n in range(301)]

@@ -33,8 +33,15 @@ def pages(tmp_path_factory):
     found["ladder"] = report_of(ladder, "")["index"]
     found |= pairs_of(run, folder)
     if WARPGRADE.exists():
-        for command in (["collect", run], ["export", run, "--no-pdf", "--format", "leaderboard,feedback,class-report"]):
+        ways = folder / "ways"
+        commands = (
+            ["collect", run],
+            ["export", run, "--no-pdf", "--format", "leaderboard,feedback,class-report"],
+            ["journey", run, "--output", ways],
+        )
+        for command in commands:
             subprocess.run([WARPGRADE, *map(str, command)], check=True, capture_output=True, timeout=300)
+        found |= {"way there": ways / "1.html", "ways there": ways / "index.html"}
         export = run / "export"
         found |= {"class": export / "class-report/index.html", "leaderboard": export / "leaderboard.html"}
         found["staff's list"] = export / "feedback/index.html"

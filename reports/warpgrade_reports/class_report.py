@@ -144,6 +144,10 @@ def render_class_report(
     return _page(_context(run, folder, similar, people, ladder), printed=printed)
 
 
+def _points(run: Run, *, narrow: bool) -> str:
+    return class_svg.histogram(score_bins(run), "Distribution of points", "points", run.max_points, narrow=narrow)
+
+
 def _context(
     run: Run, folder: Path, similar: Similar, people: tuple[list[Person], str], ladder: Run | None
 ) -> dict[str, Any]:
@@ -155,7 +159,8 @@ def _context(
         "run": run,
         "summary": _summary(run),
         "verdicts": verdict_line(run),
-        "points_svg": class_svg.histogram(score_bins(run), "Distribution of points", "points", run.max_points),
+        "points_svg": _points(run, narrow=False),
+        "points_narrow_svg": _points(run, narrow=True),
         "baseline": graded_baseline(run),
         "pictures": _pictures(run, ladder),
         "estimates": [svg.draw(chart) for chart in estimate_charts(run)],

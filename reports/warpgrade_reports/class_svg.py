@@ -26,8 +26,8 @@ STATUSES = (
 )
 
 
-def _open(height: float, label: str) -> str:
-    return f'<svg viewBox="0 0 {WIDTH} {height:.0f}" width="100%" role="img" aria-label="{escape(label)}">'
+def _open(height: float, label: str, width: float = WIDTH) -> str:
+    return f'<svg viewBox="0 0 {width} {height:.0f}" width="100%" role="img" aria-label="{escape(label)}">'
 
 
 def _text(
@@ -39,37 +39,38 @@ def _text(
     )
 
 
-def histogram(counts: Sequence[int], title: str, axis: str, top: float) -> str:
-    """Bars of equal bins from 0 to `top`."""
+def histogram(counts: Sequence[int], title: str, axis: str, top: float, *, narrow: bool = False) -> str:
+    """Bars of equal bins from 0 to `top`; `narrow`: for a phone."""
     height, base, floor = 240, 190.0, 14.0
+    left, right, width, counted = (26, 322, 340, 12.0) if narrow else (_LEFT, _RIGHT + 120, WIDTH, 9.5)
     most = max([*counts, 1])
-    step = (_RIGHT + 120 - _LEFT) / len(counts)
-    parts = [_open(height, title)]
+    step = (right - left) / len(counts)
+    parts = [_open(height, title, width)]
     for tick in Scale(0, most, logarithmic=False).ticks():
         if tick != int(tick) or tick == 0:
             continue
         y = base - tick / most * (base - floor)
-        parts.append(
-            f'<line class="grid" stroke="{_GRID}" x1="{_LEFT}" x2="{_RIGHT + 120}" y1="{y:.1f}" y2="{y:.1f}"/>'
-        )
-        parts.append(_text(_LEFT - 8, y + 4, str(int(tick)), css="tick", anchor="end", size=12, fill=_QUIET))
+        parts.append(f'<line class="grid" stroke="{_GRID}" x1="{left}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}"/>')
+        parts.append(_text(left - 8, y + 4, str(int(tick)), css="tick", anchor="end", size=12, fill=_QUIET))
     for index, count in enumerate(counts):
         tall = count / most * (base - floor)
-        x = _LEFT + index * step
+        x = left + index * step
         parts.append(
             f'<rect class="s0" fill="{_BLUE}" x="{x + 1:.1f}" y="{base - tall:.1f}" width="{step - 2:.1f}" '
             f'height="{tall:.1f}"><title>{count}</title></rect>'
         )
         if count:
             parts.append(
-                _text(x + step / 2, base - tall - 4, str(count), css="value", anchor="middle", size=9.5, fill=_QUIET)
+                _text(
+                    x + step / 2, base - tall - 4, str(count), css="value", anchor="middle", size=counted, fill=_QUIET
+                )
             )
-    for tick in range(0, len(counts) + 1, max(1, len(counts) // 10)):
-        x = _LEFT + tick * step
+    for tick in range(0, len(counts) + 1, max(1, len(counts) // (5 if narrow else 10))):
+        x = left + tick * step
         label = fmt.trimmed(fmt.digits(top * tick / len(counts)))
         parts.append(_text(x, base + 16, label, css="tick", anchor="middle", size=12, fill=_QUIET))
-    parts.append(f'<line stroke="{_QUIET}" x1="{_LEFT}" x2="{_RIGHT + 120}" y1="{base}" y2="{base}"/>')
-    parts.append(_text((_LEFT + _RIGHT + 120) / 2, base + 36, axis, css="axis", anchor="middle", size=12, fill=_QUIET))
+    parts.append(f'<line stroke="{_QUIET}" x1="{left}" x2="{right}" y1="{base}" y2="{base}"/>')
+    parts.append(_text((left + right) / 2, base + 36, axis, css="axis", anchor="middle", size=12, fill=_QUIET))
     return "".join([*parts, "</svg>"])
 
 

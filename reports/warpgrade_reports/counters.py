@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -164,28 +164,33 @@ def mean_work_over_naive(submission: Submission, naive: Submission | None) -> Me
     return Mean(geometric_mean(ratios), len(ratios), len(submission.cases))
 
 
+_TOTALS = (
+    "warp_instructions",
+    "thread_instructions",
+    "global_requests",
+    "global_sectors",
+    "global_sectors_ideal",
+    "global_load_sectors",
+    "distinct_sectors_read",
+    "shared_requests",
+    "shared_passes",
+    "atomics",
+    "arithmetic",
+    "memory",
+)
+
+
+def totals_of(counters: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """What metrics are made of, over several cases together; a total that one of them lacks is left out."""
+    sums = {}
+    for name in _TOTALS:
+        found = [value_of(each, name) for each in counters]
+        if counters and None not in found:
+            sums[name] = sum(value for value in found if value is not None)
+    return sums
+
+
 def pooled(metric: Metric, submission: Submission) -> float | None:
     """The metric over all accepted cases together: totals first, then the quotient."""
-    names = (
-        "warp_instructions",
-        "thread_instructions",
-        "global_requests",
-        "global_sectors",
-        "global_sectors_ideal",
-        "global_load_sectors",
-        "distinct_sectors_read",
-        "shared_requests",
-        "shared_passes",
-        "atomics",
-        "arithmetic",
-        "memory",
-    )
     counted = [case.counters for case in submission.cases if case.accepted and case.counters]
-    if not counted:
-        return None
-    sums = {}
-    for name in names:
-        found = [value_of(counters, name) for counters in counted]
-        if None not in found:
-            sums[name] = sum(value for value in found if value is not None)
-    return metric.of(sums)
+    return metric.of(totals_of(counted)) if counted else None

@@ -118,9 +118,12 @@ def legend(entries: Sequence[tuple[int | None, str]]) -> str:
 
 
 def panels(heat: Heat) -> str:
-    """The shades alone as SVG that carries its colours, a page at a time: thousands of cells take a PDF long."""
+    """The shades alone as SVG that carries its colours, a page at a time: thousands of cells take a PDF long.
+
+    Each is a block: as lines of one paragraph the first two would have to stand on one page.
+    """
     portions = range(0, len(heat.rows), _ON_PAPER)
-    return "".join(_panel(heat, heat.rows[start : start + _ON_PAPER]) for start in portions)
+    return "".join(f"<div>{_panel(heat, heat.rows[start : start + _ON_PAPER])}</div>" for start in portions)
 
 
 def _panel(heat: Heat, rows: Sequence[tuple[str, Sequence[Cell]]]) -> str:

@@ -96,6 +96,11 @@ def _number(item: Mapping[str, Any], name: str) -> float:
     return finite(item.get(name)) or 0.0
 
 
+def problem_title(kind: str) -> str:
+    """A kind of problem in words."""
+    return _TITLES.get(kind, kind)
+
+
 def kernel_name(title: str) -> str:
     """As people call it: the anonymous namespace says nothing."""
     return title.replace("(anonymous namespace)::", "")
@@ -118,7 +123,7 @@ def findings_of(submission: Submission) -> list[Finding]:
                 worst[key] = (case, item)
     found = [
         Finding(
-            _TITLES.get(problem, problem),
+            problem_title(problem),
             kernel_name(kernel),
             case.spec.id,
             cases[problem, kernel],

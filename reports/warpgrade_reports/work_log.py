@@ -9,12 +9,16 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from warpgrade_reports.model import ACCEPTED, Interval
+from warpgrade_reports.analysis import geometric_mean
+from warpgrade_reports.counters import totals_of
+from warpgrade_reports.gpu_counters import GpuCounters, read_gpu_counters
+from warpgrade_reports.limit_reading import read_limit
+from warpgrade_reports.model import ACCEPTED, Interval, Limit
 from warpgrade_reports.source import Node, finite, parse_node, read_node, read_raw
 from warpgrade_reports.text import json_lines, lines_of, plain_line, plain_text
 from warpgrade_reports.untrusted import files_below, read_plain
@@ -24,6 +28,7 @@ MOST_BYTES = 1 << 20  # of one source
 MOST_LINES = 300  # of a difference that is shown
 _STEP = "make it with `warpgrade journey`"
 _CLAIM = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)\s*(?:x\b|×|times\b)")
+_COUNTED = ("warp_instructions", "bound", "problems", "counters")  # of Judged, the emulator's
 _PERCENT = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)\s*%\s*(?:faster|less|quicker)")
 
 
@@ -36,6 +41,24 @@ class Judged:
     warp_instructions: float | None = None
     bound: str = ""  # what its time on a GPU would depend on, by the estimate
     problems: frozenset[str] = frozenset()  # what makes it slow, by the emulator's counters
+    counters: Mapping[str, Any] = field(default_factory=dict)  # the emulator's totals
+    limit: Limit | None = None  # of a time on a GPU: the least that the GPU allows
+
+    @property
+    def accepted(self) -> bool:
+        """Whether it is right."""
+        return self.verdict == ACCEPTED
+
+    def and_also(self, other: Judged) -> Judged:
+        """Of one case in two runs: what this one lacks, for instance counters beside a GPU's times, is the other's."""
+        if not self.accepted or not other.accepted:
+            return self
+        return replace(
+            self,
+            time_us=self.time_us or other.time_us,
+            limit=self.limit or other.limit,
+            **({} if self.counters else {name: getattr(other, name) for name in _COUNTED}),
+        )
 
 
 @dataclass(frozen=True)
@@ -61,11 +84,22 @@ class Version:
     sources: Mapping[str, str]  # text by path, without the manifest
     notes: tuple[str, ...]
     cases: Mapping[str, Judged]
+    on_gpu: Sequence[GpuCounters] = ()
 
     @property
     def correct(self) -> int:
         """How many cases were accepted."""
-        return sum(case.verdict == ACCEPTED for case in self.cases.values())
+        return sum(case.accepted for case in self.cases.values())
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether it is known what the GPU allows."""
+        return any(case.limit for case in self.cases.values())
+
+    @property
+    def share(self) -> float | None:
+        """Of what the GPU allows: the geometric mean over the cases that were timed."""
+        return geometric_mean(case.limit.share for case in self.cases.values() if case.limit and case.limit.share)
 
     @property
     def is_counted(self) -> bool:
@@ -92,6 +126,7 @@ class Step:
     removed: int = 0
     difference: tuple[str, ...] = ()
     gain: Gain | None = None
+    before: Version | None = None
 
     @property
     def said(self) -> str:
@@ -155,20 +190,33 @@ def read_work_logs(file: Path) -> list[WorkLog]:
 def _steps(student: Node, records: _Records) -> Iterator[Step]:
     before: Version | None = None
     for number, node in enumerate(student.children("versions", required=True), 1):
-        run = Path(node.optional_text("run"))
+        judged = list(node.children("judged"))
+        run = Path(judged[0].text("run")) if judged else Path()
         version = Version(
             number=number,
             run=run.name if run.name != "run" else run.parent.name,
             at=node.optional_text("at"),
             sources=_sources(Path(node.text("snapshot"))),
             notes=tuple(str(note) for note in node.value.get("notes", ())),
-            cases=records.of(run, node.text("submission")) if node.optional_text("run") else {},
+            cases=_cases(judged, records),
+            on_gpu=read_gpu_counters([Path(file) for file in node.value.get("counted", ())]),
         )
         lines = _difference(before.sources, version.sources) if before else []
         added = sum(line.startswith("+") for line in lines)
         removed = sum(line.startswith("-") for line in lines)
-        yield Step(version, added, removed, tuple(lines), _gain(node.optional_child("gain")))
+        yield Step(version, added, removed, tuple(lines), _gain(node.optional_child("gain")), before)
         before = version
+
+
+def _cases(judged: Sequence[Node], records: _Records) -> dict[str, Judged]:
+    """Of all runs that judged the version; the fullest comes first, and what others know as well is added."""
+    cases: dict[str, Judged] = {}
+    for node in judged:
+        limits = node.optional_child("limits")
+        for name, found in records.of(Path(node.text("run")), node.text("submission")).items():
+            own = replace(found, limit=read_limit(limits.optional_child(name) if limits else None))
+            cases[name] = cases[name].and_also(own) if name in cases else own
+    return cases
 
 
 def _gain(node: Node | None) -> Gain | None:
@@ -220,6 +268,7 @@ def _judged(record: Mapping[str, Any]) -> tuple[str, Judged]:
         time_us=time,
         warp_instructions=finite(counters.get("warp_instructions")),
         bound=str(estimate.get("bound") or ""),
+        counters=totals_of([counters]),
         problems=frozenset(str(found.get("disease", "")) for found in counters.get("findings", ())),
     )
 

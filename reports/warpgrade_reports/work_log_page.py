@@ -17,8 +17,11 @@ from warpgrade_reports import format as fmt
 from warpgrade_reports import svg
 from warpgrade_reports.chart import Chart, Mark, Row
 from warpgrade_reports.feedback import environment, scrolling_tables
+from warpgrade_reports.gpu_counters import figure_text
+from warpgrade_reports.profile import problem_title
 from warpgrade_reports.source import ReportInputError
-from warpgrade_reports.work_log import MOST_LINES, WorkLog, read_work_logs
+from warpgrade_reports.work_log import MOST_LINES, Step, WorkLog, read_work_logs
+from warpgrade_reports.work_log_changes import bound_text, changes, stands
 
 _TEMPLATES = Path(__file__).parent / "templates"
 
@@ -58,12 +61,28 @@ def _chart(log: WorkLog) -> Markup | None:
     return Markup(svg.draw(chart, folds=True))  # noqa: S704 - our own SVG
 
 
+def _told(step: Step) -> list[str]:
+    """What is known of bounds and counters, beside the version before."""
+    return changes(step.before, step.version) if step.before else stands(step.version)
+
+
 def render(log: WorkLog) -> str:
     """The page of one student."""
     template = environment(html=True).get_template("work_log.html.j2")
     style = Markup((_TEMPLATES / "style.css").read_text(encoding="utf-8"))  # noqa: S704 - our own file
     return scrolling_tables(
-        template.render(log=log, chart=_chart(log), style=style, most=MOST_LINES, kind_of=_kind_of, when=_when)
+        template.render(
+            log=log,
+            chart=_chart(log),
+            style=style,
+            most=MOST_LINES,
+            kind_of=_kind_of,
+            when=_when,
+            told=_told,
+            bound_text=bound_text,
+            titled=lambda problems: sorted(map(problem_title, problems)),
+            figure_text=figure_text,
+        )
     )
 
 

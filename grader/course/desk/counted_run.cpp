@@ -66,6 +66,8 @@ Ending CountedRun::count() {
   const TemporaryDirectory scratch("warpgrade-counted");
   hardware::write_profile(profile, scratch.path() / "feedback");
   pack_feedback(scratch.path(), queue_.folder_of(request_.id));
+  // `warpgrade journey` finds it there.
+  write_text(queue_.folder_of(request_.id) / "hardware.json", json_text(profile.summary, 1) + "\n");
   queue_.add_event(request_, "profile",
                    {{"tell", "profile"}, {"case", options.test_case}, {"text", short_enough(profile.text)}});
   return {"judged", "", fmt::format("counted {}; nothing of it is judged", options.test_case)};

@@ -1,6 +1,6 @@
 // One run with the hardware's counters: the student's program on the GPU under ncu, on a public case with
 // inputs of its own. Nothing of it is a record, a verdict or points: the summary and ncu's report go to the
-// student, and that is all.
+// student, and the summary stays for `warpgrade journey`.
 #pragma once
 
 #include <string>

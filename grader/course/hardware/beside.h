@@ -21,7 +21,8 @@ inline constexpr double kBar = 0.05;
 // alone saw have `hardware` nowhere.
 nlohmann::json set_beside(const std::vector<LaunchRow>& launches, const nlohmann::json& emulator);
 
-// For a terminal: a table a kernel, and a sentence about what is apart.
+// For a terminal: a table a kernel, below it by what those figures are known to differ that are apart, and how
+// many are within the bar.
 std::string beside_text(const nlohmann::json& kernels);
 
 }  // namespace warpgrade::hardware

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <stdexcept>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/inject.h"
 #include "base/json.h"
 #include "base/process.h"
 #include "base/scoped_variable.h"
@@ -91,16 +93,23 @@ void require_right(const json& record) {
                    word(outcome, "message"));
 }
 
-// Whether the GPU still works is asked where a program had to be ended.
-void require_device(const JudgeDevice& device) {
-  if (const auto wedged = JudgeServer(device.visible).device_fault()) throw GpuWedged("{}", *wedged);
+// Whether the GPU still works is asked where a program had to be ended. Tests have no GPU that hangs.
+void require_device(const std::optional<JudgeDevice>& device, const std::string& submission) {
+  std::optional<std::string> wedged;
+  if (device) wedged = JudgeServer(device->visible).device_fault();
+  try {
+    inject("counted_gpu", submission);
+  } catch (const std::runtime_error& error) {
+    wedged = error.what();
+  }
+  if (wedged) throw GpuWedged("{}", *wedged);
 }
 
-void run_alone(CountingBox& box, const std::optional<JudgeDevice>& device) {
+void run_alone(CountingBox& box, const std::optional<JudgeDevice>& device, const std::string& submission) {
   GpuLease lease = device ? GpuLease(device->lease) : GpuLease();
   lease.own();
   const bool in_time = box.collect();
-  if (device && !in_time) require_device(*device);
+  if (!in_time) require_device(device, submission);
   lease.release();
   if (!in_time)
     throw UsageError(
@@ -191,11 +200,12 @@ HardwareProfile hardware_profile(const HardwareOptions& options) {
   CountingBox box(
       {scratch.path(), kept, mode, device ? device->visible : "", device.has_value(), options.limit},
       submission);
-  run_alone(box, device);
+  run_alone(box, device, submission.id);
   HardwareProfile profile;
   const json counters = record.value("counters", json::object());
   profile.summary = {{"schema", "warpgrade.hardware.v1"},
                      {"lab", options.lab},
+                     {"submission", submission.hash},
                      {"case", options.test_case},
                      {"verdict", record.at("outcome").at("verdict")},
                      {"device", device ? device->about.value("name", "a GPU") : "the emulator"},

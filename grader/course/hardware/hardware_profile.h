@@ -22,7 +22,7 @@ struct HardwareOptions {
 };
 
 struct HardwareProfile {
-  nlohmann::json summary;  // schema warpgrade.hardware.v1 (README.md of course/profile has its fields)
+  nlohmann::json summary;  // schema warpgrade.hardware.v1 (course/record/README.md)
   std::string text;        // the same for a terminal
   std::string report;      // the bytes of the .ncu-rep; empty: there is none
   std::string no_report;   // why not, in a sentence

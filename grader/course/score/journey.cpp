@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <utility>
 
 #include "base/error.h"
@@ -11,6 +12,7 @@
 #include "base/json.h"
 #include "course/ingest/times.h"
 #include "course/record/practice.h"
+#include "course/score/limit.h"
 #include "judge/compile/submission.h"
 #include "judge/judging/figures.h"
 #include "judge/judging/verdict.h"
@@ -28,14 +30,14 @@ constexpr const char* kCountsSchema = "warpgrade.journey.v1";
 
 struct HandIn {
   std::int64_t time = 0;
-  std::string program;  // Submission::hash
   Version version;
 };
 
-JudgedVersion::Case case_of(const json& record) {
+JudgedVersion::Case case_of(const json& record, KnownRates& rates) {
   JudgedVersion::Case found;
   found.accepted = record.at("outcome").at("verdict") == verdicts::kAccepted;
   found.warp_instructions = figure(record.value("counters", json::object()), "warp_instructions");
+  if (const auto limit = limit_of_record(record, rates.of(record))) found.limit = *limit;
   const json ratios = record.value("ratios", json::object());
   for (const auto& [baseline, ratio] : ratios.items()) {
     if (baseline == "self") continue;  // of --self: the submission's own program, which changes as it does
@@ -54,8 +56,9 @@ JudgedVersion judged_in(const fs::path& run, const json& described, const json& 
   judged.backend = word(described, "backend");
   judged.device = word(described.value("device", json::object()), "name");
   if (judged.submission.empty()) return judged;
+  KnownRates rates;
   for (const json& record : records_of(judged.submission))
-    judged.cases[record.at("case").at("id")] = case_of(record);
+    judged.cases[record.at("case").at("id")] = case_of(record, rates);
   return judged;
 }
 
@@ -77,7 +80,7 @@ std::optional<HandIn> hand_in_of(const fs::path& run, const json& described, con
                      version.snapshot.string());
   const Submission submission = read_submission(version.snapshot, described.at("lab"), Role::kStudent);
   if (submission.problem) return std::nullopt;
-  found.program = submission.hash;
+  version.program = submission.hash;
   version.notes = submission.own_notes;
   version.attempt = attempt.value("attempt", 0);
   version.at = attempt.value("submitted_at", "");
@@ -90,8 +93,10 @@ std::optional<HandIn> hand_in_of(const fs::path& run, const json& described, con
 using HandIns = std::map<std::string, std::vector<HandIn>>;  // by student
 
 void add_run(const fs::path& run, const std::string& lab, HandIns& hand_ins) {
-  static const Fields kFields{"submission/id", "case/id", "outcome/verdict", "ratios",
-                              "counters/warp_instructions"};
+  static const Fields kFields{"submission/id",   "case",           "lab",
+                              "outcome/verdict", "ratios",         "timing/median_us",
+                              "timing/low_us",   "timing/high_us", "floor/compulsory_bytes",
+                              "limit",           "device",         "counters/warp_instructions"};
   const RunFolder folder(run);
   if (!folder.has_class()) return;
   const json described = folder.read_run();
@@ -176,7 +181,7 @@ Journey journey_of(std::vector<HandIn> hand_ins) {
   Journey journey;
   std::map<std::string, std::size_t> known;  // by program
   for (HandIn& hand_in : hand_ins) {
-    const auto [place, is_new] = known.try_emplace(hand_in.program, journey.versions.size());
+    const auto [place, is_new] = known.try_emplace(hand_in.version.program, journey.versions.size());
     if (is_new) {
       journey.versions.push_back(std::move(hand_in.version));
       continue;
@@ -229,15 +234,29 @@ json gain_json(const Gain& gain) {
           {"slower", gain.slower}, {"of", gain.of},   {"certain", gain.is_certain()}};
 }
 
+json judged_json(const JudgedVersion& judged) {
+  json line{{"run", judged.run.string()}, {"submission", judged.submission}, {"limits", json::object()}};
+  for (const auto& [id, each] : judged.cases)
+    if (!each.limit.is_null()) line["limits"][id] = each.limit;
+  return line;
+}
+
+// The fullest comes first, and of equal ones the first that was handed in.
+json all_judged_json(std::vector<JudgedVersion> judged) {
+  std::ranges::stable_sort(judged, std::greater(), [](const JudgedVersion& j) { return j.cases.size(); });
+  json lines = json::array();
+  for (const JudgedVersion& each : judged) lines.push_back(judged_json(each));
+  return lines;
+}
+
 json version_json(const Version& version) {
   json line{{"snapshot", version.snapshot.string()},
+            {"program", version.program},
             {"attempt", version.attempt},
             {"at", version.at},
-            {"notes", version.notes}};
-  if (const JudgedVersion* judged = version.fullest()) {
-    line["run"] = judged->run.string();
-    line["submission"] = judged->submission;
-  }
+            {"notes", version.notes},
+            {"judged", all_judged_json(version.judged)}};
+  for (const fs::path& file : version.counted) line["counted"].push_back(file.string());
   if (version.gain) line["gain"] = gain_json(*version.gain);
   return line;
 }
@@ -273,6 +292,19 @@ Journeys journeys_of(const std::vector<fs::path>& runs, const std::string& lab) 
   Journeys journeys;
   for (auto& [student, own] : hand_ins) journeys[student] = journey_of(std::move(own));
   return journeys;
+}
+
+void add_counted(const std::vector<fs::path>& summaries, const std::string& lab, Journeys& journeys) {
+  std::map<std::string, std::vector<fs::path>> by_program;
+  for (const fs::path& file : summaries) {
+    const json summary = json::parse(read_text(file), nullptr, false);
+    if (!summary.is_object() || word(summary, "schema") != "warpgrade.hardware.v1") continue;
+    if (word(summary, "lab") == lab) by_program[word(summary, "submission")].push_back(file);
+  }
+  for (auto& [student, journey] : journeys)
+    for (Version& version : journey.versions)
+      if (const auto found = by_program.find(version.program); found != by_program.end())
+        version.counted = found->second;
 }
 
 json journeys_json(const Journeys& journeys, const std::string& lab) {

@@ -41,6 +41,7 @@ struct JudgedVersion {
     bool accepted = false;
     std::map<std::string, LogRatio> speedups;  // by baseline; only those with an interval
     double warp_instructions = 0;              // 0: they were not counted
+    nlohmann::json limit;  // what the GPU allows (limit_of_record); null: it was not timed there
   };
   std::map<std::string, Case> cases;
 
@@ -51,11 +52,13 @@ struct JudgedVersion {
 // alone makes none.
 struct Version {
   std::filesystem::path snapshot;
+  std::string program;  // Submission::hash
   int attempt = 0;
   std::string at;                  // as the run wrote it
   std::vector<std::string> notes;  // of all attempts with this program
   std::vector<JudgedVersion> judged;
-  std::optional<Gain> gain;  // none: it is the first, or nothing can be compared
+  std::vector<std::filesystem::path> counted;  // what ncu counted of it on a GPU (warpgrade.hardware.v1)
+  std::optional<Gain> gain;                    // none: it is the first, or nothing can be compared
 
   const JudgedVersion* fullest() const;  // of the runs that judged it the one with most cases
 };
@@ -75,6 +78,11 @@ using Journeys = std::map<std::string, Journey>;  // by student
 // Of everybody who handed in a program. Runs of other labs, and those that keep no hand-ins, are left out.
 // Throws UsageError where a hand-in is gone from a run's folder.
 Journeys journeys_of(const std::vector<std::filesystem::path>& runs, const std::string& lab);
+
+// Gives each version what was counted of its program on a GPU: `summaries` are files of `warpgrade profile
+// --hardware` or of the desk. What is no such summary, or is of no version, is left out.
+void add_counted(const std::vector<std::filesystem::path>& summaries, const std::string& lab,
+                 Journeys& journeys);
 
 // For pages and programs (schema warpgrade.journeys.v1; grader/course/record/README.md).
 nlohmann::json journeys_json(const Journeys& journeys, const std::string& lab);

@@ -87,6 +87,20 @@ TEST(HardwareBeside, ComparesALaunchWithALaunchAndSaysWhatIsApart) {
   EXPECT_NE(text.find("1 of 2 counters"), std::string::npos) << text;
 }
 
+// 32 lanes add to one word: an H200 counts its sector 32 times.
+TEST(HardwareBeside, SaysByWhatACounterThatIsApartIsKnownToDiffer) {
+  const json emulator{
+      {"kernels", {{{"kernel", "histogram"}, {"launches", 1}, {"global_atomic_sectors", 1}}}}};
+  const json kernels = set_beside(read_ncu_table(recorded("counted_histogram_5")), emulator);
+  EXPECT_EQ(line_of(kernels, "histogram", "atomic sectors").at("hardware"), 32.0);
+  const std::string text = beside_text(kernels);
+  EXPECT_NE(text.find("atomic sectors: lanes that update one word take turns"), std::string::npos) << text;
+  const json equal{{"kernels", {{{"kernel", "histogram"}, {"launches", 1}, {"global_atomic_sectors", 32}}}}};
+  EXPECT_EQ(
+      beside_text(set_beside(read_ncu_table(recorded("counted_histogram_5")), equal)).find("take turns"),
+      std::string::npos);
+}
+
 TEST(HardwareBeside, NamesKernelsThatOneSideSawAlone) {
   const json emulator{{"kernels", {{{"kernel", "ours"}, {"launches", 1}, {"global_load_requests", 5}}}}};
   const json kernels = set_beside({{"theirs(int)", {{"gpu__time_duration.sum", 2000}}}}, emulator);
