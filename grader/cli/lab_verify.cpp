@@ -66,8 +66,14 @@ class Verification {
     survivors_ = read_survivors(lab_.name);  // a mistake in it is told before minutes have gone
     check_pages();
     const std::vector<std::string> all_backends = backends();
+    // A GPU's judge asks the oracle first, and compiles meanwhile: it can begin at once where there are cores.
+    const bool is_gpu_alone = all_backends == std::vector<std::string>{"cuda"} && threads() >= kManyCores;
     std::vector<std::future<void>> compiled;
-    for (const std::string& backend : all_backends) compiled.push_back(compile_ahead(backend));
+    for (const std::string& backend : all_backends)
+      if (!is_gpu_alone) compiled.push_back(compile_ahead(backend));
+    std::vector<std::future<Judged>> judged;
+    for (const std::string& backend : all_backends)
+      judged.push_back(beside([this, backend] { return judge_all(backend); }, is_gpu_alone));
     std::future<CheckPowerFound> power = beside([this] { return look_at_check_power(); });
     if (check_checks()) {  // else nothing can be judged
       check_second_truth();
@@ -76,9 +82,13 @@ class Verification {
       report_power(power.get());
       wait_for(compiled);
       std::future<std::vector<TriedMutants>> mutants = beside([this] { return try_mutants_of_solutions(); });
-      for (const std::string& backend : all_backends) {
-        judge_all(backend);
-        check_false_alarms(backend);
+      std::future<FalseAlarms> alarms =
+          beside([this] { return find_false_alarms("cuda", {}); }, is_gpu_alone);
+      for (std::size_t i = 0; i < all_backends.size(); ++i) {
+        const Judged of = judged[i].get();
+        report_judged(of);
+        report_false_alarms(is_gpu_alone ? alarms.get()
+                                         : find_false_alarms(of.backend, of.seconds_of_naive()));
       }
       report_mutants(mutants.get());
     }
@@ -102,8 +112,8 @@ class Verification {
   }
   // At once where there are cores for it, else when its answer is asked for: results are told in one order.
   template <typename Work>
-  static std::future<std::invoke_result_t<Work>> beside(Work work) {
-    return std::async(threads() >= kManyCores ? std::launch::async : std::launch::deferred, std::move(work));
+  static std::future<std::invoke_result_t<Work>> beside(Work work, bool at_once = threads() >= kManyCores) {
+    return std::async(at_once ? std::launch::async : std::launch::deferred, std::move(work));
   }
   void skip(const std::string& what) { progress_.print("--    " + what); }
 
@@ -204,6 +214,7 @@ class Verification {
   // ---- submissions ----
 
   void wait_for(std::vector<std::future<void>>& compiled) {
+    if (compiled.empty()) return;
     const VerifyProgress::Step step(progress_, "compiling");
     for (std::future<void>& one : compiled) one.get();
   }
@@ -221,6 +232,17 @@ class Verification {
     std::map<std::string, double> cases;  // the seconds that each took
   };
   using Found = std::map<std::string, Verdicts>;
+  using SecondsOfCases = std::map<std::string, double>;
+  struct Judged {
+    std::string backend;
+    std::vector<Expected> submissions;
+    Found found;
+    json scores;
+    SecondsOfCases seconds_of_naive() const {
+      const auto naive = found.find("naive");
+      return naive == found.end() ? SecondsOfCases() : naive->second.cases;
+    }
+  };
 
   void make_class(const std::vector<Expected>& submissions, const std::string& backend,
                   const fs::path& scratch, GradeOptions& options) const {
@@ -288,26 +310,29 @@ class Verification {
   // On the emulator each is judged on what its verdict follows from: those that must fail on the small cases
   // first, and on the others where they get through these. On a GPU, where cases are short and compilation is
   // what takes long, all are judged at once.
-  void judge_all(const std::string& backend) {
-    const std::vector<Expected> all = expected_verdicts(lab_);
-    Found found;
-    json scores;
-    if (backend == "cuda") {
-      VerifyProgress::Step step(progress_, "every case with its speed, " + backend);
-      scores = judge(all, backend, with_clock({}), found, step);
-      std::vector<Expected> again;
-      std::copy_if(all.begin(), all.end(), std::back_inserter(again), [&](const Expected& one) {
-        return one.verdict != verdicts::kAccepted && !is_as_expected(one, found);
-      });
-      if (!again.empty()) judge(again, backend, with_clock({}), found, step);
-    } else {
+  Judged judge_all(const std::string& backend) {
+    Judged judged{backend, expected_verdicts(lab_), {}, {}};
+    const std::vector<Expected>& all = judged.submissions;
+    Found& found = judged.found;
+    if (backend != "cuda") {
       judge_untimed(all, backend, found);
+      return judged;
     }
-    print_verdicts(all, found, backend);
-    seconds_of_naive_ = found["naive"].cases;
-    if (backend != "cuda") return skip("thresholds: speed is measured on a GPU alone");
-    check_thresholds_of_optimized(scores);
-    check_thresholds_of_naive(scores);
+    VerifyProgress::Step step(progress_, "every case with its speed, " + backend);
+    judged.scores = judge(all, backend, with_clock({}), found, step);
+    std::vector<Expected> again;
+    std::copy_if(all.begin(), all.end(), std::back_inserter(again), [&](const Expected& one) {
+      return one.verdict != verdicts::kAccepted && !is_as_expected(one, found);
+    });
+    if (!again.empty()) judge(again, backend, with_clock({}), found, step);
+    return judged;
+  }
+
+  void report_judged(const Judged& judged) {
+    print_verdicts(judged.submissions, judged.found, judged.backend);
+    if (judged.backend != "cuda") return skip("thresholds: speed is measured on a GPU alone");
+    check_thresholds_of_optimized(judged.scores);
+    check_thresholds_of_naive(judged.scores);
   }
 
   void judge_untimed(const std::vector<Expected>& all, const std::string& backend, Found& found) {
@@ -398,11 +423,17 @@ class Verification {
                  fmt::format("naive reaches {} of {} thresholds, and must miss one", naive.over, naive.of));
   }
 
-  void check_false_alarms(const std::string& backend) {
-    if (options_.honest_runs <= 0 || !fs::is_directory(reference_ / "naive")) return;
-    if (correctness_cases().empty()) return skip("false alarms: there is no correctness case");
-    std::vector<std::string> slow;
-    GradeOptions options = without_clock(quick_cases(slow));
+  struct FalseAlarms {
+    std::string backend;
+    int runs = 0;  // 0: none were made
+    std::vector<std::string> alarms, slow_cases;
+  };
+
+  FalseAlarms find_false_alarms(const std::string& backend, const SecondsOfCases& seconds_of_naive) {
+    FalseAlarms of{backend, 0, {}, {}};
+    if (options_.honest_runs <= 0 || !fs::is_directory(reference_ / "naive") || correctness_cases().empty())
+      return of;
+    GradeOptions options = without_clock(quick_cases(seconds_of_naive, of.slow_cases));
     VerifyProgress::Step step(progress_, "false alarms, " + backend);
     const int count = static_cast<int>(options.cases.size());
     // On the emulator as many at a time as there are cores, each with inputs of its own.
@@ -414,16 +445,22 @@ class Verification {
       copies.push_back({fmt::format("naive-{}", i), reference_ / "naive", verdicts::kAccepted});
     Found found;
     judge(copies, backend, options, found, step);
-    std::vector<std::string> alarms;
+    of.runs = options.least_runs * count * at_once;
     for (const auto& [id, verdicts] : found)
       for (const auto& [verdict, words] : verdicts.words)
-        if (verdict != verdicts::kAccepted) alarms.push_back(verdict + ", " + words);
-    report_check(
-        alarms.empty(),
-        fmt::format(
-            "no false alarm in {} runs of naive on the {}{}", options.least_runs * count * at_once, backend,
-            slow.empty() ? "" : fmt::format("; no more of {}, which takes long", fmt::join(slow, ", "))),
-        alarms);
+        if (verdict != verdicts::kAccepted) of.alarms.push_back(verdict + ", " + words);
+    return of;
+  }
+
+  void report_false_alarms(const FalseAlarms& of) {
+    if (correctness_cases().empty()) return skip("false alarms: there is no correctness case");
+    if (of.runs == 0) return;
+    report_check(of.alarms.empty(),
+                 fmt::format("no false alarm in {} runs of naive on the {}{}", of.runs, of.backend,
+                             of.slow_cases.empty() ? ""
+                                                   : fmt::format("; no more of {}, which takes long",
+                                                                 fmt::join(of.slow_cases, ", "))),
+                 of.alarms);
   }
 
   struct TriedMutants {
@@ -473,12 +510,13 @@ class Verification {
 
   // Many runs are made of these; a case that takes long has had those of every submission. `slow`:
   // the others.
-  std::vector<std::string> quick_cases(std::vector<std::string>& slow) const {
+  std::vector<std::string> quick_cases(const SecondsOfCases& seconds_of_naive,
+                                       std::vector<std::string>& slow) const {
     constexpr double kQuickS = 5;
     std::vector<std::string> quick;
     for (const std::string& id : correctness_cases()) {
-      const auto found = seconds_of_naive_.find(id);
-      (found != seconds_of_naive_.end() && found->second > kQuickS ? slow : quick).push_back(id);
+      const auto found = seconds_of_naive.find(id);
+      (found != seconds_of_naive.end() && found->second > kQuickS ? slow : quick).push_back(id);
     }
     if (quick.empty()) quick.swap(slow);
     return quick;
@@ -489,7 +527,6 @@ class Verification {
   fs::path reference_;
   Survivors survivors_;
   VerifyProgress progress_;
-  std::map<std::string, double> seconds_of_naive_;  // by case, on the backend at hand
   int failed_ = 0;
 };
 

@@ -60,7 +60,7 @@ def main() -> int:
     parser.add_argument("labs", nargs="*", metavar="LAB")
     parser.add_argument("--most", type=int, default=300, help="mutants of a lab (default: 300)")
     parser.add_argument("--time-limit", type=float, default=1200, help="seconds of a lab (default: 1200)")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     rows, survivors = [], 0
     for lab in options.labs or sorted(file.parent.name for file in ROOT.glob("reference/*/lab.yaml")):
