@@ -43,5 +43,6 @@ class PublishedSets {
 
  private:
   TemporaryDirectory folder_{"warpgrade-sets"};
+};
 
 }  // namespace warpgrade
