@@ -62,8 +62,8 @@ MutantScore score_from(const json& kept) {
   score.survivors = kept.at("survivors");
   score.unreached = kept.at("unreached");
   score.seed = kept.at("seed");
-  score.toolkit = kept.at("toolkit");
-  score.of = kept.at("of");
+  score.toolkit = kept.value("toolkit", "");
+  score.of = kept.value("of", "");
   return score;
 }
 

@@ -105,7 +105,7 @@ void sort_by_reasons(json& report, const std::vector<HarmlessMutant>& harmless) 
   for (json& one : report.at("explained")) survived.push_back(std::move(one));
   report["survivors"] = report["explained"] = json::array();
   for (json& one : survived) {
-    const std::string* reason = one.at("wrong") ? nullptr : reason_of(harmless, named_in(one));
+    const std::string* reason = one.value("wrong", false) ? nullptr : reason_of(harmless, named_in(one));
     one.erase("reason");
     if (reason != nullptr) one["reason"] = *reason;
     report[reason != nullptr ? "explained" : "survivors"].push_back(std::move(one));
@@ -182,7 +182,7 @@ std::string score_words(const json& report) {
   const MutantScore score = score_of_mutants(report);
   const json& survivors = report.at("survivors");
   const auto wrong = std::count_if(survivors.begin(), survivors.end(),
-                                   [](const json& one) { return one.at("wrong").get<bool>(); });
+                                   [](const json& one) { return one.value("wrong", false); });
   return fmt::format(
       "{}: {} of {} mutants tried: {} refused ({:.1f} % of those that change an output), {} survive ({} of "
       "them wrong in a random shape), {} survive with a reason, {} change no output, {} not reached, {} not "
@@ -197,7 +197,7 @@ std::string text_of(const json& report) {
   std::vector<std::vector<std::string>> rows{{"survivor", "operator", "ordinal", "instruction", "shows in"}};
   for (const json& one : report.at("survivors"))
     rows.push_back({place_of(one), one.at("operator"), std::to_string(one.at("ordinal").get<int>()),
-                    one.at("instruction"), plain_line(one.at("shows_in").get<std::string>(), kLongestPlace)});
+                    one.at("instruction"), plain_line(one.value("shows_in", ""), kLongestPlace)});
   if (rows.size() > 1) text += format_table(rows) + "\n";
   std::map<std::string, int> unreached;
   for (const json& one : report.at("unreached")) ++unreached[place_of(one)];
