@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include "base/error.h"
@@ -101,7 +102,7 @@ class Verification {
   }
   // At once where there are cores for it, else when its answer is asked for: results are told in one order.
   template <typename Work>
-  static auto beside(Work work) {
+  static std::future<std::invoke_result_t<Work>> beside(Work work) {
     return std::async(threads() >= kManyCores ? std::launch::async : std::launch::deferred, std::move(work));
   }
   void skip(const std::string& what) { progress_.print("--    " + what); }

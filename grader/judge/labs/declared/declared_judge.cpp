@@ -348,8 +348,7 @@ class DeclaredJudge : public ArraysJudge {
     return finding;
   }
   [[noreturn]] void blame_baseline(int program, const CaseArrays::Finding& wrong) const {
-    const BaselineRunner& one =
-        context().baselines[static_cast<std::size_t>(program - PairOutputs::kBaseline)];
+    const auto& one = context().baselines[static_cast<std::size_t>(program - PairOutputs::kBaseline)];
     throw JudgeFault("baseline {} is wrong on {}: {}", one.name, spec().id, wrong.message);
   }
   void describe_verification(json& verification) const override {
