@@ -152,7 +152,9 @@ def test_verify_tries_the_mutants_of_the_solutions_that_have_reasons(project: Pr
     file.write_text("solutions: [naive]\nsurvivors: []\n", encoding="utf-8")
     assert "FAIL  no mutant of naive survives without a reason; dot: " in project.warpgrade(*verify, code=3)
     file.write_text("solutions: []\nsurvivors: []\n", encoding="utf-8")
-    assert "survivors.yaml:1: solutions: expected a solution's name" in project.warpgrade(*verify, code=1)
+    said = project.warpgrade(*verify, code=3)
+    assert "--    mutants: survivors.yaml has reasons of a sample alone" in said
+    assert "no mutant of" not in said
 
 
 def test_a_line_that_no_case_reaches_is_told_apart(project: Project) -> None:
