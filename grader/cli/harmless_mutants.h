@@ -19,8 +19,8 @@ struct HarmlessMutant {
 };
 
 struct Survivors {
-  // Those whose mutants an author has gone through; {""}, all, where the file names none. `labs verify`
-  // tries them alone.
+  // Those whose mutants an author has gone through; {""}, all, without that line. `labs verify` tries them
+  // alone.
   std::vector<std::string> solutions = {""};
   std::vector<HarmlessMutant> harmless;
 };

@@ -37,11 +37,14 @@ struct MutantsOptions {
   bool all = false;
   std::optional<std::size_t> most;  // mutants; none: as many as the time allows
   std::string again;                // a report of `--json`: only the mutants that no case refused there
+  std::string report;               // such a report, whose mutants are not tried again
   std::set<std::string> only;       // "naive no_barrier:_Z3sumPf:12"; empty: all
   int workers = 0;                  // judges at a time; 0: as many as cores
   std::size_t shapes = 200;         // random ones, in which a survivor may show
   bool trust_reasons = false;       // of survivors.yaml: such mutants are not tried in random shapes
   bool json = false;
+  bool keep = false;   // reference/<lab>/mutants.json
+  std::string page;    // an HTML file
   bool check = false;  // a survivor that survivors.yaml does not know makes the exit code 1
   bool allow_unsandboxed = false;
 };

@@ -2,18 +2,24 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
+#include <filesystem>
 #include <map>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "base/json.h"
+#include "base/reports_module.h"
+#include "base/say.h"
 #include "base/tables.h"
 #include "base/text.h"
 #include "base/toolchain.h"
 #include "cli/harmless_mutants.h"
+#include "cli/kept_mutants.h"
 #include "cli/lab_commands.h"
 #include "cli/mutant_trials.h"
 #include "judge/labs/registry.h"
@@ -21,162 +27,210 @@
 namespace warpgrade {
 namespace {
 
+namespace fs = std::filesystem;
 using nlohmann::json;
 using Fate = Mutant::Fate;
 
 constexpr int kExitSurvivors = 1;
 constexpr std::size_t kLongestPlace = 100;
+constexpr const char* kReportSchema = "warpgrade.mutants.v1";
+// Of mutants that no case refused, by what is known of them.
+constexpr std::array<const char*, 5> kLists{"survivors", "explained", "unchanged", "unreached", "not_judged"};
 
-std::string place_of(const Mutant& mutant) {
-  const std::string inlined = mutant.inlined_from.empty() ? "" : fmt::format(" (in {})", mutant.inlined_from);
-  return fmt::format("{}/{}:{}{}", mutant.solution_id, mutant.file, mutant.line, inlined);
-}
-
-json json_of(const Mutant& mutant) {
-  return {{"solution", mutant.solution_id},
-          {"file", mutant.file},
-          {"line", mutant.line},
-          {"inlined_from", mutant.inlined_from},
-          {"operator", mutant.operation},
-          {"ordinal", mutant.nth},
-          {"mutant", mutant.key},
-          {"kernel", mutant.title},
-          {"instruction", mutant.instruction}};
-}
-
-// Of a report that `--json` printed.
-std::set<std::string> not_refused(const std::string& file) {
-  const json report = json::parse(read_text(file), nullptr, false);
-  std::set<std::string> names;
-  for (const char* list : {"survivors", "explained", "unchanged", "unreached", "not_judged"}) {
-    if (!report.is_object() || !report.value(list, json()).is_array()) continue;
-    for (const json& one : report.at(list)) {
-      if (one.is_object() && one.value("solution", json()).is_string() &&
-          one.value("mutant", json()).is_string())
-        names.insert(one.at("solution").get<std::string>() + " " + one.at("mutant").get<std::string>());
-    }
-  }
-  if (names.empty())
-    throw UsageError("{}: expected a report of `warpgrade labs mutants LAB --json` with mutants in it", file);
-  return names;
-}
-
-// What came of all mutants, for people and programs.
-class MutantReport {
+// The solutions' lines.
+class SourceLines {
  public:
-  MutantReport(const MutantsOptions& options, const MutantTrials& trials,
-               const std::vector<HarmlessMutant>& harmless)
-      : options_(options), trials_(trials), harmless_(harmless) {
-    for (const Mutant& mutant : trials.mutants()) {
-      ++count_[mutant.fate];
-      if (mutant.fate == Fate::kSurvived) (is_explained(mutant) ? explained_ : survivors_).push_back(&mutant);
-    }
+  explicit SourceLines(const std::string& lab) {
+    for (const auto& [id, folder] : solutions_of(lab)) folders_[id] = folder;
   }
-
-  bool has_survivors() const { return !survivors_.empty(); }
-
-  MutantSample sample() const {
-    MutantSample sample{{}, score()};
-    for (const Mutant* one : survivors_)
-      sample.survivors.push_back(
-          fmt::format("{}: {} {}: {}", place_of(*one), one->operation, one->nth, one->instruction));
-    return sample;
-  }
-
-  std::string text() const {
-    std::string text;
-    std::vector<std::vector<std::string>> rows{
-        {"survivor", "operator", "ordinal", "instruction", "shows in"}};
-    for (const Mutant* one : survivors_)
-      rows.push_back({place_of(*one), one->operation, std::to_string(one->nth), one->instruction,
-                      plain_line(one->shows_in, kLongestPlace)});
-    if (rows.size() > 1) text += format_table(rows) + "\n";
-    for (const std::string& line : unreached_lines()) text += line + "\n";
-    for (const Mutant& one : trials_.mutants())
-      if (one.fate == Fate::kNotJudged) text += fmt::format("not judged: {}: {}\n", one.key, one.verdict);
-    return text + score() + "\n";
-  }
-
-  json to_json() const {
-    json report{{"schema", "warpgrade.mutants.v1"},
-                {"lab", options_.lab},
-                {"seed", options_.seed},
-                {"cases", trials_.cases()},
-                {"listed", trials_.mutants().size()},
-                {"tried", tried()},
-                {"refused", count(Fate::kRefused)},
-                {"shapes", trials_.shapes()},
-                {"seconds", trials_.wall_s()}};
-    for (const char* list : {"survivors", "explained", "unchanged", "unreached", "not_judged"})
-      report[list] = json::array();
-    for (const Mutant* one : survivors_) {
-      report["survivors"].push_back(json_of(*one));
-      report["survivors"].back()["passed"] = one->passed;
-      report["survivors"].back()["shows_in"] = one->shows_in;
-      report["survivors"].back()["wrong"] = one->is_wrong;
-    }
-    for (const Mutant* one : explained_) {
-      report["explained"].push_back(json_of(*one));
-      report["explained"].back()["reason"] = *reason_of(harmless_, *one);
-    }
-    for (const Mutant& one : trials_.mutants()) {
-      if (one.fate == Fate::kUnchanged) report["unchanged"].push_back(json_of(one));
-      if (one.fate == Fate::kUnreached) report["unreached"].push_back(json_of(one));
-      if (one.fate != Fate::kNotJudged) continue;
-      report["not_judged"].push_back(json_of(one));
-      report["not_judged"].back()["why"] = one.verdict;
-    }
-    return report;
+  std::string line_of(const Mutant& mutant) {
+    const std::vector<std::string>& lines = lines_of(mutant.solution_id, mutant.file);
+    const auto place = static_cast<std::size_t>(mutant.line);
+    return place >= 1 && place <= lines.size() ? plain_line(lines[place - 1].substr(indent(lines[place - 1])))
+                                               : "";
   }
 
  private:
-  // Nothing explains a program that is wrong in a legal shape: a case is missing.
-  bool is_explained(const Mutant& mutant) const {
-    return !mutant.is_wrong && reason_of(harmless_, mutant) != nullptr;
+  static std::size_t indent(const std::string& line) {
+    return std::min(line.find_first_not_of(" \t"), line.size());
   }
-  std::size_t wrong() const {
-    return static_cast<std::size_t>(
-        std::count_if(survivors_.begin(), survivors_.end(), [](const Mutant* one) { return one->is_wrong; }));
-  }
-  // Of those that change an output.
-  double share_refused() const {
-    const std::size_t refused = count(Fate::kRefused), all = refused + survivors_.size() + explained_.size();
-    return all == 0 ? 1 : static_cast<double>(refused) / static_cast<double>(all);
-  }
-
-  std::size_t count(Fate fate) const {
-    const auto found = count_.find(fate);
-    return found == count_.end() ? 0 : found->second;
-  }
-  std::size_t tried() const { return trials_.mutants().size() - count(Fate::kUntried); }
-
-  // A line each place: "no case reaches naive/scan.cu:31".
-  std::vector<std::string> unreached_lines() const {
-    std::map<std::string, int> places;
-    for (const Mutant& one : trials_.mutants())
-      if (one.fate == Fate::kUnreached) ++places[place_of(one)];
-    std::vector<std::string> lines;
-    for (const auto& [place, mutants] : places)
-      lines.push_back(fmt::format("no case reaches {} ({} mutants)", place, mutants));
-    return lines;
+  const std::vector<std::string>& lines_of(const std::string& solution, const std::string& file) {
+    const auto [found, is_new] = lines_.try_emplace({solution, file});
+    if (!is_new || !folders_.contains(solution)) return found->second;
+    for (const auto& entry : fs::recursive_directory_iterator(folders_.at(solution))) {
+      if (!entry.is_regular_file() || entry.path().filename() != file) continue;
+      std::istringstream text(read_text(entry.path()));
+      for (std::string line; std::getline(text, line);) found->second.push_back(line);
+      break;
+    }
+    return found->second;
   }
 
-  std::string score() const {
-    return fmt::format(
-        "{}: {} of {} mutants tried: {} refused ({:.1f} % of those that change an output), {} survive ({} of "
-        "them wrong in a random shape), {} survive with a reason, {} change no output, {} not reached, {} "
-        "not judged",
-        options_.lab, tried(), trials_.mutants().size(), count(Fate::kRefused), 100 * share_refused(),
-        survivors_.size(), wrong(), explained_.size(), count(Fate::kUnchanged), count(Fate::kUnreached),
-        count(Fate::kNotJudged));
-  }
-
-  const MutantsOptions& options_;
-  const MutantTrials& trials_;
-  const std::vector<HarmlessMutant>& harmless_;
-  std::map<Fate, std::size_t> count_;
-  std::vector<const Mutant*> survivors_, explained_;
+  std::map<std::string, fs::path> folders_;
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>> lines_;
 };
+
+json json_of(const Mutant& mutant, SourceLines& sources) {
+  json one{{"solution", mutant.solution_id},
+           {"file", mutant.file},
+           {"line", mutant.line},
+           {"source", sources.line_of(mutant)},
+           {"inlined_from", mutant.inlined_from},
+           {"operator", mutant.operation},
+           {"ordinal", mutant.nth},
+           {"mutant", mutant.key},
+           {"kernel", mutant.title},
+           {"instruction", mutant.instruction}};
+  if (mutant.fate == Fate::kNotJudged) one["why"] = mutant.verdict;
+  if (mutant.fate != Fate::kSurvived) return one;
+  one["passed"] = mutant.passed;
+  one["shows_in"] = mutant.shows_in;
+  one["wrong"] = mutant.is_wrong;
+  return one;
+}
+
+Mutant named_in(const json& one) {
+  Mutant mutant;
+  mutant.solution_id = one.at("solution");
+  mutant.file = one.at("file");
+  mutant.line = one.at("line");
+  mutant.operation = one.at("operator");
+  mutant.nth = one.at("ordinal");
+  return mutant;
+}
+
+// Nothing explains a program that is wrong in a legal shape: a case is missing.
+void sort_by_reasons(json& report, const std::vector<HarmlessMutant>& harmless) {
+  std::vector<json> survived = report.at("survivors");
+  for (json& one : report.at("explained")) survived.push_back(std::move(one));
+  report["survivors"] = report["explained"] = json::array();
+  for (json& one : survived) {
+    const std::string* reason = one.value("wrong", false) ? nullptr : reason_of(harmless, named_in(one));
+    one.erase("reason");
+    if (reason != nullptr) one["reason"] = *reason;
+    report[reason != nullptr ? "explained" : "survivors"].push_back(std::move(one));
+  }
+}
+
+json report_of(const MutantsOptions& options, const MutantTrials& trials, const std::string& key) {
+  json report{{"schema", kReportSchema},
+              {"lab", options.lab},
+              {"of", key},
+              {"toolkit", find_toolchain().version},
+              {"is_whole", options.solution.empty() && options.again.empty()},
+              {"seed", options.seed},
+              {"cases", trials.cases()},
+              {"listed", trials.mutants().size()},
+              {"shapes", trials.shapes()},
+              {"seconds", trials.wall_s()}};
+  for (const char* list : kLists) report[list] = json::array();
+  const std::map<Fate, const char*> lists{{Fate::kSurvived, "survivors"},
+                                          {Fate::kUnchanged, "unchanged"},
+                                          {Fate::kUnreached, "unreached"},
+                                          {Fate::kNotJudged, "not_judged"}};
+  SourceLines sources(options.lab);
+  std::size_t tried = 0, refused = 0;
+  for (const Mutant& one : trials.mutants()) {
+    if (one.fate == Fate::kUntried) continue;
+    ++tried;
+    if (one.fate == Fate::kRefused) ++refused;
+    if (lists.contains(one.fate)) report[lists.at(one.fate)].push_back(json_of(one, sources));
+  }
+  report["tried"] = tried;
+  report["refused"] = refused;
+  return report;
+}
+
+// `has` lists of mutants, each of which can be told from others.
+bool is_report(const json& report) {
+  if (!report.is_object() || report.value("schema", json()) != kReportSchema) return false;
+  return std::all_of(kLists.begin(), kLists.end(), [&](const char* list) {
+    const json mutants = report.value(list, json());
+    return mutants.is_array() && std::all_of(mutants.begin(), mutants.end(), [](const json& one) {
+             return one.is_object() && one.value("solution", json()).is_string() &&
+                    one.value("mutant", json()).is_string();
+           });
+  });
+}
+
+// That `--json` printed.
+json read_report(const std::string& file) {
+  json report = json::parse(read_text(file), nullptr, false);
+  if (!is_report(report))
+    throw UsageError("{}: expected a report of `warpgrade labs mutants LAB --json`", file);
+  return report;
+}
+
+std::set<std::string> not_refused(const std::string& file) {
+  const json report = read_report(file);
+  std::set<std::string> names;
+  for (const char* list : kLists)
+    for (const json& one : report.at(list))
+      names.insert(one.at("solution").get<std::string>() + " " + one.at("mutant").get<std::string>());
+  if (names.empty()) throw UsageError("{}: the cases refused every mutant in it", file);
+  return names;
+}
+
+std::string place_of(const json& one) {
+  const std::string from = one.at("inlined_from");
+  const std::string inlined = from.empty() ? "" : fmt::format(" (in {})", from);
+  return fmt::format("{}/{}:{}{}", one.at("solution").get<std::string>(), one.at("file").get<std::string>(),
+                     one.at("line").get<int>(), inlined);
+}
+
+std::string score_words(const json& report) {
+  const MutantScore score = score_of_mutants(report);
+  const json& survivors = report.at("survivors");
+  const auto wrong = std::count_if(survivors.begin(), survivors.end(),
+                                   [](const json& one) { return one.value("wrong", false); });
+  return fmt::format(
+      "{}: {} of {} mutants tried: {} refused ({:.1f} % of those that change an output), {} survive ({} of "
+      "them wrong in a random shape), {} survive with a reason, {} change no output, {} not reached, {} not "
+      "judged",
+      report.at("lab").get<std::string>(), score.tried, score.listed, score.refused,
+      100 * score.share_refused(), score.survivors, wrong, score.explained, report.at("unchanged").size(),
+      score.unreached, report.at("not_judged").size());
+}
+
+std::string text_of(const json& report) {
+  std::string text;
+  std::vector<std::vector<std::string>> rows{{"survivor", "operator", "ordinal", "instruction", "shows in"}};
+  for (const json& one : report.at("survivors"))
+    rows.push_back({place_of(one), one.at("operator"), std::to_string(one.at("ordinal").get<int>()),
+                    one.at("instruction"), plain_line(one.value("shows_in", ""), kLongestPlace)});
+  if (rows.size() > 1) text += format_table(rows) + "\n";
+  std::map<std::string, int> unreached;
+  for (const json& one : report.at("unreached")) ++unreached[place_of(one)];
+  for (const auto& [place, mutants] : unreached)
+    text += fmt::format("no case reaches {} ({} mutants)\n", place, mutants);
+  for (const json& one : report.at("not_judged"))
+    text += fmt::format("not judged: {}: {}\n", one.at("mutant").get<std::string>(),
+                        one.at("why").get<std::string>());
+  return text + score_words(report) + "\n";
+}
+
+void keep(const json& report) {
+  const std::string lab = report.at("lab");
+  if (!report.value("is_whole", false))
+    throw UsageError("a score is kept of all solutions: leave out --solution and --again");
+  keep_mutants(lab, score_of_mutants(report));
+  say("kept {}\n", kept_mutants_file(lab).string());
+}
+
+void make_page(const json& report, const std::string& page) {
+  const TemporaryDirectory scratch("warpgrade-mutants");
+  write_text(scratch.path() / "report.json", json_text(report));
+  say("{}", run_reports_module("warpgrade_reports.mutants",
+                               {(scratch.path() / "report.json").string(), "--output", page}));
+}
+
+json tried(MutantsOptions options, const Survivors& known, VerifyProgress& progress) {
+  if (!options.again.empty()) options.only = not_refused(options.again);
+  const std::string key = key_of_mutants(options.lab);
+  MutantTrials trials(options, known.harmless, progress);
+  trials.run();
+  return report_of(options, trials, key);
+}
 
 }  // namespace
 
@@ -184,25 +238,33 @@ MutantSample sample_mutants(const MutantsOptions& options, const std::vector<Har
                             VerifyProgress& progress) {
   MutantTrials trials(options, harmless, progress);
   trials.run();
-  return MutantReport(options, trials, harmless).sample();
+  json report = report_of(options, trials, "");
+  sort_by_reasons(report, harmless);
+  MutantSample sample{{}, score_words(report)};
+  for (const json& one : report.at("survivors"))
+    sample.survivors.push_back(
+        fmt::format("{}: {} {}: {}", place_of(one), one.at("operator").get<std::string>(),
+                    one.at("ordinal").get<int>(), one.at("instruction").get<std::string>()));
+  return sample;
 }
 
-int try_mutants(const MutantsOptions& given) {
-  MutantsOptions options = given;
+int try_mutants(const MutantsOptions& options) {
   find_lab(options.lab);
-  if (!options.again.empty()) options.only = not_refused(options.again);
   const Survivors known = read_survivors(options.lab);
   VerifyProgress progress;
-  MutantTrials trials(options, known.harmless, progress);
-  trials.run();
-  const MutantReport report(options, trials, known.harmless);
+  json report = options.report.empty() ? tried(options, known, progress) : read_report(options.report);
+  if (report.at("lab") != options.lab)
+    throw UsageError("{} is of lab {}", options.report, report.at("lab").get<std::string>());
+  sort_by_reasons(report, known.harmless);
+  if (options.keep) keep(report);
+  if (!options.page.empty()) make_page(report, options.page);
   if (options.json) {
-    fmt::print("{}\n", json_text(report.to_json(), 1));
+    fmt::print("{}\n", json_text(report, 1));
   } else {
-    fmt::print("{}", report.text());
-    progress.print(progress.summary());
+    fmt::print("{}", text_of(report));
+    if (options.report.empty()) progress.print(progress.summary());
   }
-  return options.check && report.has_survivors() ? kExitSurvivors : kExitGraded;
+  return options.check && !report.at("survivors").empty() ? kExitSurvivors : kExitGraded;
 }
 
 }  // namespace warpgrade

@@ -503,6 +503,8 @@ class Verification {
                                solution.empty() ? "the solutions" : solution, sample.score),
                    sample.survivors);
     const std::vector<std::string>& solutions = survivors_.solutions;
+    if (solutions.empty())
+      return skip("mutants: survivors.yaml has reasons of a sample alone, so none is tried here");
     if (solutions != std::vector<std::string>{""})
       skip(fmt::format("mutants of other solutions than {}: survivors.yaml has no reasons for them yet",
                        fmt::join(solutions, ", ")));

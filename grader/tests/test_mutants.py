@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import html
 import json
 import os
 from pathlib import Path
@@ -151,7 +152,9 @@ def test_verify_tries_the_mutants_of_the_solutions_that_have_reasons(project: Pr
     file.write_text("solutions: [naive]\nsurvivors: []\n", encoding="utf-8")
     assert "FAIL  no mutant of naive survives without a reason; dot: " in project.warpgrade(*verify, code=3)
     file.write_text("solutions: []\nsurvivors: []\n", encoding="utf-8")
-    assert "survivors.yaml:1: solutions: expected a solution's name" in project.warpgrade(*verify, code=1)
+    said = project.warpgrade(*verify, code=3)
+    assert "--    mutants: survivors.yaml has reasons of a sample alone" in said
+    assert "no mutant of" not in said
 
 
 def test_a_line_that_no_case_reaches_is_told_apart(project: Project) -> None:
@@ -176,3 +179,58 @@ def test_grading_refuses_to_run_mutants(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "WARPEMU_MUTANT is set" in done.stderr
     assert not (tmp_path / "run").exists()
+
+
+def kept_of(project: Project) -> dict[str, Any]:
+    listed = json.loads(project.warpgrade("labs", "--json"))["labs"]
+    kept: dict[str, Any] = next(lab["mutants"] for lab in listed if lab["name"] == "dot")
+    return kept
+
+
+def test_a_kept_score_stands_in_labs_and_on_the_staffs_page_until_the_lab_changes(project: Project) -> None:
+    lab = lab_of(project, LAB)
+    assert "dot  " in (before := project.warpgrade("labs"))
+    assert "mutants: no score" in next(line for line in before.splitlines() if line.startswith("dot "))
+    assert "mutants: no score: warpgrade labs mutants dot --keep" in project.warpgrade("labs", "dot")
+    said = project.warpgrade("labs", "mutants", "dot", "--most", "12", "--shapes", "4", "--keep", "--json")
+    report = json.loads(said[said.index("{") : said.rindex("}") + 1])
+    kept = json.loads((lab / "mutants.json").read_text(encoding="utf-8"))
+    assert kept["tried"] == report["tried"] == 12
+    assert kept["changing"] == kept["refused"] + len(report["survivors"])
+    share = f"{100 * kept['refused'] / kept['changing']:.1f} % of {kept['changing']} refused"
+    assert f"mutants: {share}\n" in project.warpgrade("labs", "dot")
+    assert f"; mutants: {share})" in project.warpgrade("labs")
+    page = (lab / "README.md").read_text(encoding="utf-8")
+    assert f"| 12 of {kept['listed']} | {kept['changing']} |" in page
+    assert kept_of(project)["is_stale"] is False
+
+    declared = (lab / "lab.yaml").read_text(encoding="utf-8")
+    assert "why: a count that no block divides" in declared
+    (lab / "lab.yaml").write_text("# words\n" + declared.replace("no block divides", "is odd"), encoding="utf-8")
+    assert kept_of(project)["is_stale"] is False
+    (lab / "lab.yaml").write_text(declared.replace("n: 1000,", "n: 1001,"), encoding="utf-8")
+    assert kept_of(project)["is_stale"] is True
+    assert f"{share} before the lab was changed" in project.warpgrade("labs")
+    (lab / "lab.yaml").write_text(declared, encoding="utf-8")
+    (lab / "naive/dot.cu").write_text(KERNEL + "\n", encoding="utf-8")
+    assert kept_of(project)["is_stale"] is True
+
+
+def test_a_report_is_read_again_with_new_reasons_and_made_a_page(project: Project) -> None:
+    lab = lab_of(project, LAB)
+    report = mutants(project, shapes=0)
+    file, page = project.root / "report.json", project.root / "page.html"
+    file.write_text(json.dumps(report), encoding="utf-8")
+    again = ["labs", "mutants", "dot", "--report", str(file), "--check"]
+    assert " 0 survive with a reason" in project.warpgrade(*again, code=1)
+    (lab / "survivors.yaml").write_text(reasons_for(report["survivors"]), encoding="utf-8")
+    project.warpgrade(*again, "--page", str(page))
+    shown = page.read_text(encoding="utf-8")
+    for one in report["survivors"]:
+        assert f"naive/dot.cu:{one['line']}" in shown
+        source = KERNEL.splitlines()[one["line"] - 1].strip()
+        assert one["source"] == source
+        assert source in html.unescape(shown)
+    assert "all solutions" in project.warpgrade(*again, "--keep", code=1)
+    file.write_text("{}", encoding="utf-8")
+    assert "expected a report of" in project.warpgrade(*again, code=1)

@@ -13,6 +13,7 @@ import pytest
 from browser import CHROMIUM, LOOK, ask, browse
 from synthetic import SyntheticRun
 from synthetic_class import ROOT, SyntheticClass
+from test_mutants_page import mutants_report, page_of
 from warpgrade_reports.class_report import find_similar, save_pairs
 from warpgrade_reports.earlier import keep_fingerprints
 from warpgrade_reports.page import render_pages
@@ -32,6 +33,8 @@ def pages(tmp_path_factory):
     ladder = SyntheticRun(students=0, kind="ladder", graphs=["arxiv", "ddi"]).write(folder / "ladder")
     found["ladder"] = report_of(ladder, "")["index"]
     found |= pairs_of(run, folder)
+    page_of(folder, mutants_report())
+    found["mutants"] = folder / "page.html"
     if WARPGRADE.exists():
         ways = folder / "ways"
         commands = (

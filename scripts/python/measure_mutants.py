@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""How much the cases of all labs see: scripts/measure mutants FOLDER [--most N] [--time-limit S] [LAB...]
+"""How much the cases of all labs see: scripts/measure mutants FOLDER [--most N] [--time-limit S] [--keep] [LAB...]
 
 Runs `warpgrade labs mutants LAB --json` of each lab (or of those named), at most N mutants of a lab (300), and keeps
-each report as FOLDER/LAB.json; a report that is there is not made again. FOLDER/mutants.md is the table: of the mutants
-that change an output in a case or in a random shape, how many are refused. Ends with 1 where a survivor has no reason
-in reference/LAB/survivors.yaml.
+each report as FOLDER/LAB.json. A report that is there is not made again; reasons are read anew. FOLDER/LAB.html shows
+the survivors. FOLDER/mutants.md is the table: of the mutants that change an output in a case or in a random shape, how
+many are refused. With --keep the labs' scores are kept beside them (reference/LAB/mutants.json). Ends with 1 where a
+survivor has no reason in reference/LAB/survivors.yaml.
 """
 
 from __future__ import annotations
@@ -42,15 +43,21 @@ def row_of(report: dict[str, Any]) -> str:
 
 def report_of(lab: str, file: Path, options: argparse.Namespace) -> dict[str, Any]:
     """Made, or read where it was made before."""
+    command = [str(WARPGRADE), "labs", "mutants", lab, "--json"]
     if not file.exists():
-        command = [str(WARPGRADE), "labs", "mutants", lab, "--seed", "1", "--json", "--most", str(options.most)]
-        command += ["--time-limit", str(options.time_limit)]
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-        if done.returncode != 0:
-            sys.exit(f"mutants: {lab}: {done.stdout}")
-        file.write_text(done.stdout, encoding="utf-8")
-    report: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        more = ["--seed", "1", "--most", str(options.most), "--time-limit", str(options.time_limit)]
+        file.write_text(printed(lab, [*command, *more]), encoding="utf-8")
+    command += ["--report", str(file), "--page", str(file.with_suffix(".html"))]
+    report: dict[str, Any] = json.loads(printed(lab, command + ["--keep"] * options.keep))
     return report
+
+
+def printed(lab: str, command: list[str]) -> str:
+    """What the command prints; without it there is no table."""
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"mutants: {lab}: {done.stdout}")
+    return done.stdout
 
 
 def main() -> int:
@@ -60,6 +67,7 @@ def main() -> int:
     parser.add_argument("labs", nargs="*", metavar="LAB")
     parser.add_argument("--most", type=int, default=300, help="mutants of a lab (default: 300)")
     parser.add_argument("--time-limit", type=float, default=1200, help="seconds of a lab (default: 1200)")
+    parser.add_argument("--keep", action="store_true", help="keep each lab's score beside the lab")
     options = parser.parse_intermixed_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     rows, survivors = [], 0

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/page_part.h"
 #include "base/text.h"
 #include "judge/declaration/contract_text.h"
 
@@ -12,8 +13,8 @@ namespace {
 
 using Kind = CallArgument::Kind;
 
-constexpr const char* kTableBegin = "<!-- cases: made from lab.yaml by `warpgrade labs pages` -->";
-constexpr const char* kTableEnd = "<!-- end of cases -->";
+constexpr PagePart kCasesPart{"## Cases", "<!-- cases: made from lab.yaml by `warpgrade labs pages` -->",
+                              "<!-- end of cases -->"};
 
 std::string shape_text(const ArrayDeclaration& array) {
   std::string text;
@@ -309,6 +310,8 @@ std::string student_stub(const LabDeclaration& lab) {
   return text;
 }
 
+namespace {
+
 std::string case_table(const LabDeclaration& lab) {
   std::string head = "| case |", rule = "|---|", rows;
   for (const NumberDeclaration& parameter : lab.parameters) {
@@ -324,17 +327,14 @@ std::string case_table(const LabDeclaration& lab) {
     }
     rows += fmt::format(" {} | {} |\n", c.kind == "speed" ? "correctness and speed" : "correctness", c.why);
   }
-  return fmt::format("{}\n{} judged | what it is for |\n{}---|---|\n{}{}{}\n", kTableBegin, head, rule, rows,
-                     hard_inputs_text(lab), kTableEnd);
+  return fmt::format("{} judged | what it is for |\n{}---|---|\n{}{}", head, rule, rows,
+                     hard_inputs_text(lab));
 }
 
+}  // namespace
+
 std::string with_case_table(const std::string& page, const LabDeclaration& lab) {
-  const std::size_t begin = page.find(kTableBegin), end = page.find(kTableEnd);
-  if (begin == std::string::npos || end == std::string::npos || end < begin)
-    return page + (page.ends_with("\n") ? "" : "\n") + "\n## Cases\n\n" + case_table(lab);
-  std::size_t after = end + std::string(kTableEnd).size();
-  if (after < page.size() && page[after] == '\n') ++after;
-  return page.substr(0, begin) + case_table(lab) + page.substr(after);
+  return with_part(page, kCasesPart, case_table(lab));
 }
 
 }  // namespace warpgrade::declaration

@@ -17,9 +17,7 @@ std::string student_stub(const LabDeclaration& lab);
 // What the lab's oracle.cpp is to define, and the program that calls it (judge/labs/declared/oracle_main.h).
 std::string oracle_declaration(const LabDeclaration& lab);
 std::string oracle_program(const LabDeclaration& lab);
-// A Markdown table of the public cases, between two comments that mark it in the student's page.
-std::string case_table(const LabDeclaration& lab);
-// The page with its table of cases made anew; the table at its end where it had none.
+// The student's page with its table of public cases made anew; the table at its end where it had none.
 std::string with_case_table(const std::string& page, const LabDeclaration& lab);
 
 }  // namespace warpgrade::declaration
