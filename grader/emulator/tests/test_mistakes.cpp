@@ -65,6 +65,8 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"uninitialized_read", "uninitialized_read", 0, true, "allocation #1", "initcheck"},
         Mistake{"shared_overrun", "out_of_bounds", 700, true,
                 "\"name\":\"tile\",\"bytes\":256,\"offset\":256"},
+        Mistake{"before_shared", "out_of_bounds", 700, true, "\"name\":\"tile\",\"bytes\":256,\"offset\":-4"},
+        Mistake{"before_shared_by_one", "out_of_bounds", 700, true, "4 bytes before the beginning of tile"},
         Mistake{"shared_uninitialized", "uninitialized_read", 0, true, "shared memory", "initcheck"},
         Mistake{"barrier_deadlock", "barrier_deadlock", 719},
         Mistake{"count_beyond_block", "barrier_count", 719, true,

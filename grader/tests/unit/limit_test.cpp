@@ -117,8 +117,6 @@ TEST(Limit, RatesMeasuredOnAnH100AreThoseOfItsDataSheet) {
   EXPECT_TRUE(near(3 * units.at("tf32 x 3").get<double>(), 989e12 / 2));
 }
 
-};
-
 // Ours on two GPUs: a share above 1 would show that the limit is none. Rates have two to three digits: an
 // H200 read 0.5 % faster than its 4.40 TB/s.
 constexpr double kRounding = 1.01;

@@ -1,7 +1,8 @@
 // From lane addresses to host addresses, with exact bounds. For exec_*.cpp only (see handlers.h).
 //
 // The fast paths cover a warp whose lanes all fall into one allocation, one shared variable or their stacks;
-// everything else, mistakes included, goes to resolve_slowly(), which knows each lane and reports.
+// everything else, mistakes included, goes to resolve_slowly(), which knows each lane and reports. An address may lie
+// just below 2^64: bounds are compared with the last byte, whose address cannot wrap around in an aligned access.
 #pragma once
 #include "exec/access.h"
 #include "exec/lane_loops.h"
@@ -33,7 +34,7 @@ namespace {
   const Block& block = *w.block;
   const uint32_t variable = w.worker->shared_hint[i.index];
   const SharedVariable& v = w.block->launch_shared[variable];
-  if (x.low < v.begin || x.high + bytes > v.end) return false;
+  if (x.low < v.begin || x.high + (bytes - 1) >= v.end) return false;
   const auto base = reinterpret_cast<uint64_t>(block.shared);
   WARPEMU_VECTORIZE for (uint32_t l = 0; l < kLanes; ++l) x.host[l] += base;
   x.low += base;
@@ -73,7 +74,8 @@ namespace {
   const uint32_t hint = worker.allocation_hint[i.index];
   if (hint >= worker.allocation_count) return false;
   const Allocation& a = worker.allocations[hint];
-  if (x.low < a.begin || x.high + bytes > a.end || a.freed || (a.read_only && kind != AccessKind::load))
+  if (x.low < a.begin || x.high + (bytes - 1) >= a.end || a.freed ||
+      (a.read_only && kind != AccessKind::load))
     return false;
   const auto alias = uint64_t(a.alias);
   WARPEMU_VECTORIZE for (uint32_t l = 0; l < kLanes; ++l) x.host[l] += alias;

@@ -20,6 +20,7 @@ namespace {
 
 constexpr uint64_t kNullPageBytes = 4096;
 constexpr uint32_t kScratchBytes = 64;
+constexpr uint64_t kNear = 256;  // bytes before a variable, which an index below 0 is taken for
 
 // Faulty lanes read zeros here and write where nobody looks.
 uint64_t scratch_address() {
@@ -273,7 +274,30 @@ void report_system_shared(const Mistake& m) {
       Fault::illegal_address);
 }
 
+// Below the first variable, as with index -1. Addresses of 32 and of 56 bits wrap around.
+bool report_before_shared(const Mistake& m, uint64_t offset) {
+  const auto place =
+      offset >> 32 == 0 ? int64_t{static_cast<int32_t>(offset)} : static_cast<int64_t>(offset << 8) >> 8;
+  const std::vector<SharedVariable>& variables = m.w.block->launch->shared;
+  const auto first = std::min_element(variables.begin(), variables.end(),
+                                      [](const auto& x, const auto& y) { return x.begin < y.begin; });
+  if (first == variables.end() || place >= static_cast<int64_t>(first->begin)) return false;
+  const auto distance = static_cast<uint64_t>(static_cast<int64_t>(first->begin) - place);
+  const bool far = place >= 0 && distance > kNear;  // of what the system keeps
+  if (far) return false;
+  const uint64_t size = first->end - first->begin;
+  Diagnostic d = m.diagnostic(
+      Finding::out_of_bounds,
+      verb(m.kind) + " " + plural(m.bytes, "byte") + " of shared memory " + plural(distance, "byte") +
+          " before the beginning of " + first->name + " (" + plural(size, "byte") + ")",
+      "Check the index against 0 at this line: does the first thread have a neighbour before it?");
+  d.allocation = DiagnosedAllocation{first->name, size, -static_cast<int64_t>(distance)};
+  m.report(std::move(d), Fault::illegal_address);
+  return true;
+}
+
 void report_shared(const Mistake& m, uint64_t offset) {
+  if (report_before_shared(m, offset)) return;
   if (offset < system_shared_bytes()) return report_system_shared(m);
   const Launch& launch = *m.w.block->launch;
   const SharedVariable* best = nullptr;

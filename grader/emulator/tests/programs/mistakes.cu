@@ -37,6 +37,19 @@ __global__ void shared_overrun(int* b) {
   __syncthreads();
   b[threadIdx.x] = tile[threadIdx.x];
 }
+__global__ void before_shared(int* b) {
+  __shared__ int tile[64];
+  tile[threadIdx.x] = 1;
+  __syncthreads();
+  b[threadIdx.x] = tile[int(threadIdx.x) - 1];  // MISTAKE before_shared
+}
+// ptxas sees the address of the array and -4, which wraps around.
+__global__ void before_shared_by_one(int* b) {
+  __shared__ int tile[64];
+  tile[threadIdx.x] = 1;
+  __syncthreads();
+  if (threadIdx.x == 0) b[0] = tile[-1];  // MISTAKE before_shared_by_one
+}
 __global__ void shared_uninitialized(int* b) {
   __shared__ int tile[64];
   if (threadIdx.x != 5) tile[threadIdx.x] = 1;
@@ -231,6 +244,8 @@ int main(int argc, char** argv) {
   }
   if (is("uninitialized_read")) reads<<<blocks, 32>>>(a, b);
   if (is("shared_overrun")) shared_overrun<<<blocks, 64>>>(a);
+  if (is("before_shared")) before_shared<<<blocks, 64>>>(a);
+  if (is("before_shared_by_one")) before_shared_by_one<<<blocks, 64>>>(a);
   if (is("shared_uninitialized")) shared_uninitialized<<<blocks, 64>>>(a);
   if (is("barrier_deadlock")) barrier_deadlock<<<blocks, 64>>>(a);
   if (is("count_beyond_block")) count_beyond_block<<<blocks, 64>>>(a);
