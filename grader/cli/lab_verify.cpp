@@ -20,6 +20,7 @@
 #include "cli/harmless_mutants.h"
 #include "cli/lab_commands.h"
 #include "cli/mutant_trials.h"
+#include "cli/verify_judging.h"
 #include "cli/verify_power.h"
 #include "cli/verify_progress.h"
 #include "course/batch/class_run.h"
@@ -42,7 +43,6 @@ using declaration::LabDeclaration;
 using nlohmann::json;
 
 constexpr std::size_t kMostListedEach = 5;
-constexpr int kMostAtOnce = 16;  // programs, of honest runs
 // The sample of mutants: as much work on each machine.
 constexpr double kMutantsCoreSeconds = 60;
 // From so many on, what does not need each other is done at the same time.
@@ -60,7 +60,10 @@ fs::path graph_file(const std::string& graph) {
 class Verification {
  public:
   Verification(const VerifyOptions& options, LabDeclaration lab)
-      : options_(options), lab_(std::move(lab)), reference_(project_root() / "reference" / lab_.name) {}
+      : options_(options),
+        lab_(std::move(lab)),
+        reference_(project_root() / "reference" / lab_.name),
+        judging_(options_, lab_, progress_) {}
 
   int run() {
     survivors_ = read_survivors(lab_.name);  // a mistake in it is told before minutes have gone
@@ -70,10 +73,10 @@ class Verification {
     const bool is_gpu_alone = all_backends == std::vector<std::string>{"cuda"} && threads() >= kManyCores;
     std::vector<std::future<void>> compiled;
     for (const std::string& backend : all_backends)
-      if (!is_gpu_alone) compiled.push_back(compile_ahead(backend));
-    std::vector<std::future<Judged>> judged;
+      if (!is_gpu_alone) compiled.push_back(judging_.compile_ahead(backend));
+    std::vector<std::future<VerifyJudging::Judged>> judged;
     for (const std::string& backend : all_backends)
-      judged.push_back(beside([this, backend] { return judge_all(backend); }, is_gpu_alone));
+      judged.push_back(beside([this, backend] { return judging_.judge_all(backend); }, is_gpu_alone));
     std::future<CheckPowerFound> power = beside([this] { return look_at_check_power(); });
     if (check_checks()) {  // else nothing can be judged
       check_second_truth();
@@ -82,13 +85,13 @@ class Verification {
       report_power(power.get());
       wait_for(compiled);
       std::future<std::vector<TriedMutants>> mutants = beside([this] { return try_mutants_of_solutions(); });
-      std::future<FalseAlarms> alarms =
-          beside([this] { return find_false_alarms("cuda", {}); }, is_gpu_alone);
+      std::future<VerifyJudging::FalseAlarms> alarms =
+          beside([this] { return judging_.find_false_alarms("cuda", {}); }, is_gpu_alone);
       for (std::size_t i = 0; i < all_backends.size(); ++i) {
-        const Judged of = judged[i].get();
+        const VerifyJudging::Judged of = judged[i].get();
         report_judged(of);
         report_false_alarms(is_gpu_alone ? alarms.get()
-                                         : find_false_alarms(of.backend, of.seconds_of_naive()));
+                                         : judging_.find_false_alarms(of.backend, of.seconds_of_naive()));
       }
       report_mutants(mutants.get());
     }
@@ -219,152 +222,15 @@ class Verification {
     for (std::future<void>& one : compiled) one.get();
   }
 
-  std::vector<std::string> correctness_cases() const {
-    std::vector<std::string> cases;
-    for (const auto& c : lab_.cases)
-      if (c.kind == "correctness") cases.push_back(c.id);
-    return cases;
-  }
-
-  // Verdicts of a submission: the first words of each kind.
-  struct Verdicts {
-    std::map<std::string, std::string> words;
-    std::map<std::string, double> cases;  // the seconds that each took
-  };
-  using Found = std::map<std::string, Verdicts>;
-  using SecondsOfCases = std::map<std::string, double>;
-  struct Judged {
-    std::string backend;
-    std::vector<Expected> submissions;
-    Found found;
-    json scores;
-    SecondsOfCases seconds_of_naive() const {
-      const auto naive = found.find("naive");
-      return naive == found.end() ? SecondsOfCases() : naive->second.cases;
-    }
-  };
-
-  void make_class(const std::vector<Expected>& submissions, const std::string& backend,
-                  const fs::path& scratch, GradeOptions& options) const {
-    options.lab = lab_.name;
-    options.submissions = scratch / "class";
-    options.run = scratch / "run";
-    options.backend = backend;
-    if (backend != "cuda") options.baselines.clear();  // nothing is timed there
-    options.allow_unsandboxed = options_.allow_unsandboxed;
-    options.quiet = true;
-    make_directories(*options.submissions);
-    for (const Expected& one : submissions)
-      fs::copy(one.from, *options.submissions / one.id, fs::copy_options::recursive);
-  }
-
-  // While the oracle answers, which has few threads, all that will be judged is compiled into the cache.
-  std::future<void> compile_ahead(const std::string& backend) const {
-    return std::async(std::launch::async, [this, backend] {
-      try {
-        const TemporaryDirectory scratch("warpgrade-verify");
-        GradeOptions options = without_clock({});
-        make_class(expected_verdicts(lab_), backend, scratch.path(), options);
-        compile_only(options);
-      } catch (const std::exception&) {  // the run itself will tell
-      }
-    });
-  }
-
-  // Judges the submissions and adds to `found` what came of them; the run's scores. `cases`: empty for all.
-  json judge(const std::vector<Expected>& submissions, const std::string& backend, GradeOptions options,
-             Found& found, VerifyProgress::Step& step) {
-    const TemporaryDirectory scratch("warpgrade-verify");
-    make_class(submissions, backend, scratch.path(), options);
-    options.watcher = &step;
-    // A wrong program has shown enough with one refused case; speed says something of two solutions alone.
-    for (const Expected& one : submissions) {
-      if (one.is_wrong() && !found.contains(one.id)) options.until_refused.insert(one.id);
-      const bool by_time = one.verdict == verdicts::kTimingRejected || one.verdict == verdicts::kCheating;
-      if (!by_time && one.id != "naive" && one.id != "optimized") options.untimed.insert(one.id);
-    }
-    const auto cases = select_cases(find_lab(lab_.name), policy(), options.cases, backend).size();
-    step.expect(static_cast<int>(submissions.size()), static_cast<int>(cases), options.until_refused);
-    const GradeSummary summary = grade(options);
-    for (const json& record : RunFolder(summary.run).read_records()) {
-      Verdicts& of = found[record.at("submission").at("id")];
-      const std::string id = record.at("case").at("id");
-      of.cases[id] = record.value("wall_s", 0.0);
-      const json& outcome = record.at("outcome");
-      of.words.try_emplace(outcome.at("verdict"),
-                           fmt::format("case {}: {}", id, outcome.value("message", "")));
-    }
-    return summary.scores;
-  }
-  Policy policy() const {
-    const Lab& lab = find_lab(lab_.name);
-    return load_policy(policy_file(lab, std::nullopt), vocabulary_of(lab));
-  }
-
-  static bool is_as_expected(const Expected& one, const Found& found) {
-    const auto own = found.find(one.id);
-    if (own == found.end()) return false;
-    return own->second.words.contains(one.verdict) && (one.is_wrong() || own->second.words.size() == 1);
-  }
-
-  // On the emulator each is judged on what its verdict follows from: those that must fail on the small cases
-  // first, and on the others where they get through these. On a GPU, where cases are short and compilation is
-  // what takes long, all are judged at once.
-  Judged judge_all(const std::string& backend) {
-    Judged judged{backend, expected_verdicts(lab_), {}, {}};
-    const std::vector<Expected>& all = judged.submissions;
-    Found& found = judged.found;
-    if (backend != "cuda") {
-      judge_untimed(all, backend, found);
-      return judged;
-    }
-    VerifyProgress::Step step(progress_, "every case with its speed, " + backend);
-    judged.scores = judge(all, backend, with_clock({}), found, step);
-    std::vector<Expected> again;
-    std::copy_if(all.begin(), all.end(), std::back_inserter(again), [&](const Expected& one) {
-      return one.verdict != verdicts::kAccepted && !is_as_expected(one, found);
-    });
-    if (!again.empty()) judge(again, backend, with_clock({}), found, step);
-    return judged;
-  }
-
-  void report_judged(const Judged& judged) {
+  void report_judged(const VerifyJudging::Judged& judged) {
     print_verdicts(judged.submissions, judged.found, judged.backend);
     if (judged.backend != "cuda") return skip("thresholds: speed is measured on a GPU alone");
     check_thresholds_of_optimized(judged.scores);
     check_thresholds_of_naive(judged.scores);
   }
 
-  void judge_untimed(const std::vector<Expected>& all, const std::string& backend, Found& found) {
-    std::vector<Expected> failing, others;
-    for (const Expected& one : all) (one.verdict == verdicts::kAccepted ? others : failing).push_back(one);
-    if (const std::vector<std::string> cases = correctness_cases(); !failing.empty() && !cases.empty()) {
-      VerifyProgress::Step step(progress_, "submissions that must fail, " + backend);
-      judge(failing, backend, without_clock(cases), found, step);
-    }
-    for (const Expected& one : failing)
-      if (!is_as_expected(one, found)) others.push_back(one);
-    if (others.empty()) return;
-    VerifyProgress::Step step(progress_, "every case, " + backend);
-    judge(others, backend, without_clock({}), found, step);
-  }
-
-  // Of these cases; of all, where none is named. The policy's own baseline alone runs beside.
-  GradeOptions without_clock(const std::vector<std::string>& cases) const {
-    GradeOptions options;
-    options.cases = cases;
-    options.measure_speed = false;
-    if (const std::string baseline = policy().baseline; !baseline.empty()) options.baselines = {baseline};
-    return options;
-  }
-  GradeOptions with_clock(const std::vector<std::string>& cases) const {
-    GradeOptions options = without_clock(cases);
-    options.measure_speed = true;
-    options.speed_budget_s = 0;  // no more pairs than grading takes at least
-    return options;
-  }
-
-  void print_verdicts(const std::vector<Expected>& all, const Found& found, const std::string& backend) {
+  void print_verdicts(const std::vector<Expected>& all, const VerifyJudging::Found& found,
+                      const std::string& backend) {
     for (const Expected& one : all) {
       const auto own = found.find(one.id);
       if (own == found.end()) {
@@ -372,7 +238,7 @@ class Verification {
                      {"it was not judged"});
         continue;
       }
-      const bool holds = is_as_expected(one, found);
+      const bool holds = VerifyJudging::is_as_expected(one, found);
       std::vector<std::string> because;
       for (const auto& [other, words] : own->second.words)
         if (!holds) because.push_back(other + ", " + words);
@@ -423,37 +289,8 @@ class Verification {
                  fmt::format("naive reaches {} of {} thresholds, and must miss one", naive.over, naive.of));
   }
 
-  struct FalseAlarms {
-    std::string backend;
-    int runs = 0;  // 0: none were made
-    std::vector<std::string> alarms, slow_cases;
-  };
-
-  FalseAlarms find_false_alarms(const std::string& backend, const SecondsOfCases& seconds_of_naive) {
-    FalseAlarms of{backend, 0, {}, {}};
-    if (options_.honest_runs <= 0 || !fs::is_directory(reference_ / "naive") || correctness_cases().empty())
-      return of;
-    GradeOptions options = without_clock(quick_cases(seconds_of_naive, of.slow_cases));
-    VerifyProgress::Step step(progress_, "false alarms, " + backend);
-    const int count = static_cast<int>(options.cases.size());
-    // On the emulator as many at a time as there are cores, each with inputs of its own.
-    const int at_once = backend == "cuda" ? 1 : std::clamp(usable_cores(), 1, kMostAtOnce);
-    options.least_runs = (options_.honest_runs + count * at_once - 1) / (count * at_once);
-    options.inputs_of_their_own = true;
-    std::vector<Expected> copies;
-    for (int i = 1; i <= at_once; ++i)
-      copies.push_back({fmt::format("naive-{}", i), reference_ / "naive", verdicts::kAccepted});
-    Found found;
-    judge(copies, backend, options, found, step);
-    of.runs = options.least_runs * count * at_once;
-    for (const auto& [id, verdicts] : found)
-      for (const auto& [verdict, words] : verdicts.words)
-        if (verdict != verdicts::kAccepted) of.alarms.push_back(verdict + ", " + words);
-    return of;
-  }
-
-  void report_false_alarms(const FalseAlarms& of) {
-    if (correctness_cases().empty()) return skip("false alarms: there is no correctness case");
+  void report_false_alarms(const VerifyJudging::FalseAlarms& of) {
+    if (judging_.correctness_cases().empty()) return skip("false alarms: there is no correctness case");
     if (of.runs == 0) return;
     report_check(of.alarms.empty(),
                  fmt::format("no false alarm in {} runs of naive on the {}{}", of.runs, of.backend,
@@ -510,25 +347,12 @@ class Verification {
                        fmt::join(solutions, ", ")));
   }
 
-  // Many runs are made of these; a case that takes long has had those of every submission. `slow`:
-  // the others.
-  std::vector<std::string> quick_cases(const SecondsOfCases& seconds_of_naive,
-                                       std::vector<std::string>& slow) const {
-    constexpr double kQuickS = 5;
-    std::vector<std::string> quick;
-    for (const std::string& id : correctness_cases()) {
-      const auto found = seconds_of_naive.find(id);
-      (found != seconds_of_naive.end() && found->second > kQuickS ? slow : quick).push_back(id);
-    }
-    if (quick.empty()) quick.swap(slow);
-    return quick;
-  }
-
   const VerifyOptions& options_;
   LabDeclaration lab_;
   fs::path reference_;
   Survivors survivors_;
   VerifyProgress progress_;
+  VerifyJudging judging_;
   int failed_ = 0;
 };
 
