@@ -152,7 +152,10 @@ Bytes like(const Bytes& cells, Scalar type, std::mt19937_64& random) {
 TEST_F(CellWorkTest, ComparesAsTheHostDoesByEveryCheckInEveryFloatingPointType) {
   const auto host = make_host_cell_work();
   std::int64_t same = 0, different = 0;
-  for (const Scalar type : {Scalar::kFp16, Scalar::kBf16, Scalar::kFp32, Scalar::kFp64}) {
+  // A sum that is rounded once on a GPU and twice here shows in the largest error, and seldom: so ten times.
+  constexpr Scalar kTypes[] = {Scalar::kFp16, Scalar::kBf16, Scalar::kFp32, Scalar::kFp64};
+  for (int round = 0; round < 40; ++round) {
+    const Scalar type = kTypes[round % 4];
     const std::int64_t count = 3000;
     const Bytes wanted =
         like(on_host({some_draw(DrawKind::kNormal)}, declaration::element_of(type), 1, count, seed_), type,

@@ -6,6 +6,7 @@
 
 #include "judge/declaration/lab_declaration.h"
 #include "judge/declaration/number_bits.h"
+#include "judge/labs/declared/cell_formulas.h"
 
 namespace warpgrade::declared {
 
@@ -36,7 +37,7 @@ WARPGRADE_HOST_DEVICE inline double error_over_bound(const CellCheck& check, dec
   if (value == wanted) return 0;  // infinities too
   const double allowed = check.kind == CheckKind::kBound
                              ? check.unit * magnitude
-                             : check.absolute + check.relative * std::fabs(wanted);
+                             : plus(check.absolute, times(check.relative, std::fabs(wanted)));
   const double error = std::fabs(value - wanted);
   if (!std::isfinite(error) || !std::isfinite(allowed)) return INFINITY;
   return allowed > 0 ? error / allowed : INFINITY;
