@@ -149,7 +149,9 @@ def test_a_host_process_finds_no_gpu_no_driver_and_one_socket_in_its_box(tmp_pat
     source = tmp_path / "class/looks/spmm.cu"
     source.parent.mkdir(parents=True)
     source.write_text(LOOKS_AROUND, encoding="utf-8")
-    (tmp_path / "policy.yaml").write_text(POLICY, encoding="utf-8")
+    # A machine that has not read its /usr yet needs longer than ten seconds to list it.
+    patient = POLICY.replace("emulator: 10", "emulator: 120").replace("cuda: 10", "cuda: 120")
+    (tmp_path / "policy.yaml").write_text(patient, encoding="utf-8")
     case = ("--cases", "synth-identity-k32", "--backend", BACKEND, "--quiet")
     run = tmp_path / "run"
     graded = warpgrade("grade", tmp_path / "class", *case, "--policy", tmp_path / "policy.yaml", "--run", run)
