@@ -89,7 +89,6 @@ def main() -> None:
             "class-report": ["export", run, "--format", "class-report"],
             "export": ["export", run],
             "attention": ["attention", run],
-            "status": ["status", run],
         }
         found: dict[str, dict[str, float]] = {}
         for name, command in commands.items():
