@@ -31,19 +31,38 @@ using nlohmann::json;
 
 namespace {
 
-// "mutants: 98.7 % of 312 refused"; empty in a hand-out, which has no solutions.
+// "mutants: 98.7 % of 312 refused"; empty in a hand-out, which has no solutions. A damaged score is no reason
+// not to list labs and cases.
 std::string mutants_words(const std::string& lab) {
   if (solutions_of(lab).empty()) return "";
-  const auto kept = read_kept_mutants(lab);
-  if (!kept) return "mutants: no score";
-  return "mutants: " + words_of(kept->score) + (kept->is_stale ? " before the lab was changed" : "");
+  try {
+    const auto kept = read_kept_mutants(lab);
+    if (!kept) return "mutants: no score";
+    return "mutants: " + words_of(kept->score) + (kept->is_stale ? " before the lab was changed" : "");
+  } catch (const UsageError&) {
+    return "mutants: the score is damaged";
+  }
+}
+
+json mutants_json(const std::string& lab) {
+  try {
+    return json_of(read_kept_mutants(lab));
+  } catch (const UsageError& damaged) {
+    return {{"mistake", damaged.what()}};
+  }
+}
+
+// Whether a new score is wanted.
+bool has_todays_score(const std::string& lab) {
+  const json kept = mutants_json(lab);
+  return kept.contains("is_stale") && !kept["is_stale"].get<bool>();
 }
 
 json described(const Lab& lab) {
   return {{"name", lab.name()},
           {"summary", lab.summary()},
           {"cases", lab.cases().size()},
-          {"mutants", json_of(read_kept_mutants(lab.name()))}};
+          {"mutants", mutants_json(lab.name())}};
 }
 
 int list_labs(bool as_json) {
@@ -92,10 +111,9 @@ int list_cases(const Lab& lab, const std::optional<fs::path>& policy, bool as_js
   std::vector<std::vector<std::string>> rows{{"case", "kind", "set", "what it is for"}};
   for (const CaseSpec& spec : cases) rows.push_back({spec.id, spec.kind, spec.set, spec.why});
   tell("{}\nflags that submission.yaml may ask for: {}\n", format_table(rows), fmt::join(flags_of(own), " "));
-  const auto kept = read_kept_mutants(lab.name());
   if (const std::string mutants = mutants_words(lab.name()); !mutants.empty())
     tell("{}{}\n", mutants,
-         kept && !kept->is_stale ? "" : fmt::format(": warpgrade labs mutants {} --keep", lab.name()));
+         has_todays_score(lab.name()) ? "" : fmt::format(": warpgrade labs mutants {} --keep", lab.name()));
   return kExitGraded;
 }
 

@@ -216,6 +216,16 @@ def test_a_kept_score_stands_in_labs_and_on_the_staffs_page_until_the_lab_change
     assert kept_of(project)["is_stale"] is True
 
 
+@pytest.mark.parametrize("text", ["", "[]", '{"schema": "warpgrade.mutants_score.v1", "listed": "x"}'])
+def test_a_damaged_score_hides_neither_labs_nor_cases(project: Project, text: str) -> None:
+    lab = lab_of(project, LAB)
+    (lab / "mutants.json").write_text(text, encoding="utf-8")
+    listed = project.warpgrade("labs")
+    assert "mutants: the score is damaged)" in next(line for line in listed.splitlines() if line.startswith("dot "))
+    assert "the score is damaged: warpgrade labs mutants dot --keep" in project.warpgrade("labs", "dot")
+    assert "damaged" in kept_of(project)["mistake"]
+
+
 def test_a_report_is_read_again_with_new_reasons_and_made_a_page(project: Project) -> None:
     lab = lab_of(project, LAB)
     report = mutants(project, shapes=0)

@@ -36,6 +36,16 @@ def test_folders_that_nobody_packed_are_read_where_they_lie(packed):
         assert list(published.sets_below(sets)) == ["h100/spmm/steps"]
 
 
+@pytest.mark.parametrize("damage", [lambda whole: whole[:300], lambda _: b"", lambda whole: whole[:300] + b"x" * 300])
+def test_a_damaged_archive_is_named(packed, tmp_path, capsys, damage):
+    root, _, file = packed
+    file.write_bytes(damage(file.read_bytes()))
+    assert published.main([str(root), "--unpack", str(tmp_path / "all")]) == 1
+    told = capsys.readouterr().err
+    assert told.startswith(f"error: {file}: expected an archive of a set")
+    assert "Traceback" not in told
+
+
 def test_an_archive_says_nothing_of_when_and_where_it_was_made(packed):
     _, run, file = packed
     before = file.read_bytes()

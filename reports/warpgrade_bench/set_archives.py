@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from warpgrade_reports.source import ReportInputError
+
 SUFFIX = ".tar.xz"
 
 
@@ -26,8 +28,13 @@ def unpack(root: Path, folder: Path) -> None:
     for file in archives(root):
         target = folder / file.parent.name / file.name.removesuffix(SUFFIX)
         target.mkdir(parents=True, exist_ok=True)
-        with tarfile.open(file, "r:xz") as archive:
-            archive.extractall(target, filter="data")
+        try:
+            with tarfile.open(file, "r:xz") as archive:
+                archive.extractall(target, filter="data")
+        except (tarfile.ReadError, lzma.LZMAError, EOFError) as damaged:
+            raise ReportInputError(
+                str(file), f"expected an archive of a set ({damaged})", "take it from git anew, or pack it with --pack"
+            ) from damaged
 
 
 @contextmanager
