@@ -19,7 +19,8 @@ int oracles_repetition(const RunSeeds& seeds, const JudgeContext& context, int l
 // What KeptAnswers knows a plan by.
 std::uint64_t plan_of_answers(const declaration::LabDeclaration& lab, std::uint64_t plan_seed);
 
-// The oracle answers the checked runs of the case and the timed repetition that is always its own; what it has answered before it is not asked again. Throws JudgeFault with its words.
+// The oracle answers the checked runs of the case and the timed repetition that is always its own; what it has
+// answered before it is not asked again. Throws JudgeFault with its words.
 void make_answers_ahead(const declaration::LabDeclaration& lab, const declaration::CaseDeclaration& declared,
                         OracleKeeper& keeper, const JudgeContext& context, const CaseInput& input);
 
