@@ -35,17 +35,27 @@ LEAKS_ON_THE_DEVICE = """
 __global__ void leak() { if (malloc(64) == nullptr) __trap(); }
 """
 
+# It says that it is not written, and has spoilt the context.
+FAULT = """
+__global__ void fault() { *reinterpret_cast<volatile int*>(8) = 1; }
+"""
+
 
 def make_class(folder: Path) -> None:
-    """Fixtures of the corpus, and one that calls malloc() in a kernel."""
+    """Fixtures of the corpus, the stub, one that calls malloc() in a kernel, and one that is no stub."""
     for name in CORPUS:
         shutil.copytree(ROOT / "grader/tests/submissions" / name, folder / name.replace("/", "-"))
     naive = (ROOT / "reference/spmm/naive/spmm.cu").read_text(encoding="utf-8")
     begin = naive.index("cudaError_t spmm_plan")
     body = naive.index("{", begin) + 1
-    (folder / "leaks").mkdir()
-    leaky = naive[:begin] + LEAKS_ON_THE_DEVICE + naive[begin:body] + "\n  leak<<<1, 1>>>();\n" + naive[body:]
-    (folder / "leaks/spmm.cu").write_text(leaky, encoding="utf-8")
+    shutil.copytree(ROOT / "student/spmm", folder / "stub")
+    for name, kernel, statements in (
+        ("leaks", LEAKS_ON_THE_DEVICE, "leak<<<1, 1>>>();"),
+        ("faults", FAULT, "fault<<<1, 1>>>(); return cudaErrorNotSupported;"),
+    ):
+        (folder / name).mkdir()
+        changed = naive[:begin] + kernel + naive[begin:body] + f"\n  {statements}\n" + naive[body:]
+        (folder / name / "spmm.cu").write_text(changed, encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +73,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[tuple[str, 
     return found
 
 
-@pytest.mark.parametrize("name", [*(name.replace("/", "-") for name in CORPUS), "leaks"])
+@pytest.mark.parametrize("name", [*(name.replace("/", "-") for name in CORPUS), "leaks", "stub", "faults"])
 def test_verdicts_do_not_depend_on_how_long_an_executor_lives(
     name: str, runs: dict[str, dict[tuple[str, str], dict[str, Any]]]
 ) -> None:
@@ -76,13 +86,15 @@ def test_verdicts_do_not_depend_on_how_long_an_executor_lives(
 
 
 def test_an_executor_goes_on_to_the_next_case(runs: dict[str, dict[tuple[str, str], dict[str, Any]]]) -> None:
-    """Where nothing was spoilt; a fault, or a kernel that calls malloc(), ends it."""
+    """Where nothing was spoilt, or written; a fault, or a kernel that calls malloc(), ends it."""
     served = {
         name: [record["executor_serves"] for (who, _), record in runs["a submission"].items() if who == name]
-        for name in ("accepted-naive_copy", "runtime_error-out_of_bounds", "leaks")
+        for name in ("accepted-naive_copy", "stub", "runtime_error-out_of_bounds", "leaks", "faults")
     }
     assert served == {
         "accepted-naive_copy": [1, 2, 3, 4],
+        "stub": [1, 2, 3, 4],
         "runtime_error-out_of_bounds": [1, 1, 1, 1],
         "leaks": [1, 1, 1, 1],
+        "faults": [1, 1, 1, 1],
     }

@@ -42,6 +42,12 @@ bool is_a_time(double us) {
   return us >= 0 && us <= kLongestEventUs;
 }
 
+// kNotImplemented is said where the device has done all that it was asked for without an error.
+bool leaves_device_sound(const Answer& answer) {
+  return answer.kind == Answer::Kind::kReply &&
+         (answer.reply.status == Status::kOk || answer.reply.status == Status::kNotImplemented);
+}
+
 }  // namespace
 
 RunnerProcess::RunnerProcess(RunnerSpec spec, std::unique_ptr<ExecutorProcess> executor)
@@ -179,7 +185,7 @@ Answer RunnerProcess::exchange(Command command, int fd, std::chrono::millisecond
   if (budget_)
     budget_->end_call(command.op,
                       std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - start));
-  is_sound_ = is_sound_ && answer.ok();
+  is_sound_ = is_sound_ && leaves_device_sound(answer);
   return answer;
 }
 

@@ -126,7 +126,7 @@ class RunnerProcess {
   std::unique_ptr<ExecutorProcess> executor_;  // null: without one
   std::optional<protocol::Command>
       seating_;           // the executor was asked to take the host process, and has not answered
-  bool is_sound_ = true;  // every answer was one of the executor's or the runner's, and fine
+  bool is_sound_ = true;  // every answer was one of the executor's or the runner's, and left the device sound
   bool first_command_ = true;
   bool attached_ = false;  // it has taken a buffer: device and mapping are in order
   FileDescriptor begun_;   // a byte comes once the program is started
