@@ -1,13 +1,14 @@
 // `warpgrade labs verify NAME`: what must hold of a lab before a class sees it.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <filesystem>
 #include <future>
 #include <map>
-#include <set>
 #include <thread>
 #include <type_traits>
 #include <vector>
@@ -77,16 +78,18 @@ class Verification {
     std::vector<std::future<VerifyJudging::Judged>> judged;
     for (const std::string& backend : all_backends)
       judged.push_back(beside([this, backend] { return judging_.judge_all(backend); }, is_gpu_alone));
-    std::future<CheckPowerFound> power = beside([this] { return look_at_check_power(); });
+    std::future<CheckPowerFound> power = behind([this] { return look_at_check_power(); });
+    std::future<Because> second = behind([this] { return compare_with_second_truth(); });
+    std::future<Because> magnitudes = behind([this] { return compare_magnitudes(); });
     if (check_checks()) {  // else nothing can be judged
-      check_second_truth();
-      check_device_truth();
-      check_magnitudes();
-      report_power(power.get());
-      wait_for(compiled);
-      std::future<std::vector<TriedMutants>> mutants = beside([this] { return try_mutants_of_solutions(); });
       std::future<VerifyJudging::FalseAlarms> alarms =
           beside([this] { return judging_.find_false_alarms("cuda", {}); }, is_gpu_alone);
+      report_second_truth(second.get());
+      check_device_truth();
+      report_magnitudes(magnitudes.get());
+      report_power(power.get());
+      wait_for(compiled);
+      std::future<std::vector<TriedMutants>> mutants = behind([this] { return try_mutants_of_solutions(); });
       for (std::size_t i = 0; i < all_backends.size(); ++i) {
         const VerifyJudging::Judged of = judged[i].get();
         report_judged(of);
@@ -104,7 +107,9 @@ class Verification {
   }
 
  private:
-  void report_check(bool holds, const std::string& what, const std::vector<std::string>& because = {}) {
+  using Because = std::vector<std::string>;  // a line for each thing that does not hold
+
+  void report_check(bool holds, const std::string& what, const Because& because = {}) {
     std::string text = fmt::format("{}  {}", holds ? "ok  " : "FAIL", what);
     for (std::size_t i = 0; i < std::min(because.size(), kMostListedEach); ++i)
       text += "\n        " + because[i];
@@ -117,6 +122,16 @@ class Verification {
   template <typename Work>
   static std::future<std::invoke_result_t<Work>> beside(Work work, bool at_once = threads() >= kManyCores) {
     return std::async(at_once ? std::launch::async : std::launch::deferred, std::move(work));
+  }
+  // What judging need not wait for leaves it the cores. A thread's priority is its programs', too.
+  template <typename Work>
+  static std::future<std::invoke_result_t<Work>> behind(Work work) {
+    constexpr int kNice = 10;
+    const bool at_once = threads() >= kManyCores;
+    return beside([work = std::move(work), at_once] {
+      if (at_once) setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNice);
+      return work();
+    });
   }
   void skip(const std::string& what) { progress_.print("--    " + what); }
 
@@ -173,13 +188,16 @@ class Verification {
     return true;
   }
 
-  void check_second_truth() {
-    if (lab_.second_truth.empty()) return skip("a second oracle (second_truth): there is none");
+  Because compare_with_second_truth() {
+    if (lab_.second_truth.empty()) return {};
     VerifyProgress::Step step(progress_, "second oracle");
     declared::OracleProcess oracle(declared::oracle_spec(lab_, lab_.truth, sandbox(), threads()));
     declared::OracleProcess second(declared::oracle_spec(lab_, lab_.second_truth, sandbox(), threads()));
-    const auto found =
-        declared::disagreements(lab_, graph_file, oracle, second, seed(), threads(), case_progress(step));
+    return declared::disagreements(lab_, graph_file, oracle, second, seed(), threads(), case_progress(step));
+  }
+
+  void report_second_truth(const Because& found) {
+    if (lab_.second_truth.empty()) return skip("a second oracle (second_truth): there is none");
     report_check(found.empty(), fmt::format("{} agrees with {}", lab_.second_truth, lab_.truth), found);
   }
 
@@ -192,15 +210,21 @@ class Verification {
     report_check(because.empty(), "device_truth has its program", because);
   }
 
-  void check_magnitudes() {
-    const bool any = std::any_of(lab_.checks.begin(), lab_.checks.end(),
-                                 [](const auto& check) { return check.second.magnitude_of_absolutes; });
-    if (!any) return;
+  bool has_magnitudes() const {
+    return std::any_of(lab_.checks.begin(), lab_.checks.end(),
+                       [](const auto& check) { return check.second.magnitude_of_absolutes; });
+  }
+
+  Because compare_magnitudes() {
+    if (!has_magnitudes()) return {};
     VerifyProgress::Step step(progress_, "magnitudes");
     declared::OracleProcess oracle(declared::oracle_spec(lab_, lab_.truth, sandbox(), threads()));
-    const auto found =
-        declared::other_magnitudes(lab_, graph_file, oracle, seed(), threads(), case_progress(step));
-    report_check(found.empty(), "magnitudes are the outputs for inputs without signs", found);
+    return declared::other_magnitudes(lab_, graph_file, oracle, seed(), threads(), case_progress(step));
+  }
+
+  void report_magnitudes(const Because& found) {
+    if (has_magnitudes())
+      report_check(found.empty(), "magnitudes are the outputs for inputs without signs", found);
   }
 
   CheckPowerFound look_at_check_power() {

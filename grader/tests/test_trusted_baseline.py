@@ -85,6 +85,9 @@ def test_a_device_truth_is_declared_by_a_folder_and_verified_as_a_solution(proje
     declared.write_text(declared.read_text(encoding="utf-8").replace(": truth\n", ": ../truth\n"), encoding="utf-8")
     said = project.warpgrade("labs", "verify", "dot", "--backend", "emulator", code=1)
     assert "lab.yaml:" in said and "device_truth" in said
+    declared.write_text(LAB.replace("oracle.py", "oracle.cu"), encoding="utf-8")
+    said = project.warpgrade("labs", "verify", "dot", "--backend", "emulator", code=1)
+    assert "lab.yaml:" in said and "`device_truth: FOLDER`, and dot.cu in that folder" in said
 
 
 if BACKEND == "cuda":

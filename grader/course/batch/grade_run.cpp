@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <deque>
 #include <functional>
+#include <latch>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -130,9 +131,12 @@ class LocalGrading {
     // The emulator's time limits are the CPU's: compiling beside it would be unfair.
     if (run_.on_gpu()) {
       std::jthread compiling([&] { guarded([&] { compile_all(); }); });
-      guarded([&] { compile_baselines(); });
+      std::jthread baselines([&] {
+        guarded([&] { compile_baselines(); });
+        baselines_compiled_.count_down();
+      });
       began_ = Clock::now();
-      if (!failed_) judge_all();
+      judge_all();
     } else {
       compile_baselines();
       compile_all();
@@ -242,8 +246,12 @@ class LocalGrading {
     JudgeServer judge(own.device != nullptr ? own.device->visible : "");
     if (own.device != nullptr)
       judge.report_waits(own.device->name, [this](const std::string& text) { progress_.note(text); });
-    // The first submission is still being compiled.
-    if (run_.on_gpu()) judge.start_early(judging_.outline(own));
+    if (run_.on_gpu()) {  // nothing is compiled yet
+      judge.start_early(judging_.outline_without_baselines(own));
+      baselines_compiled_.wait();
+      if (failed_) return;
+      judge.start_early(judging_.outline(own));
+    }
     while (!is_given_up(own.device)) {
       const auto i = ready_.take();
       if (!i) return;
@@ -318,6 +326,7 @@ class LocalGrading {
   std::vector<size_t> disturbed_;
   std::set<const JudgeDevice*> given_up_;
   std::atomic<size_t> begun_{0};  // of todo_
+  std::latch baselines_compiled_{1};
   std::exception_ptr failure_;
   std::atomic<bool> failed_{false};
   std::atomic<size_t> done_{0};

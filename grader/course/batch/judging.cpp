@@ -107,11 +107,17 @@ std::vector<CaseInput> Judging::missing(size_t i) const {
 }
 
 JudgeJob Judging::outline(const Share& share) const {
+  JudgeJob job = outline_without_baselines(share);
+  job.context.baselines = baselines_;
+  settle_device(job.context, share);
+  return job;
+}
+
+JudgeJob Judging::outline_without_baselines(const Share& share) const {
   JudgeJob job;
   job.lab = run_.lab().name();
   job.context.backend = run_.backend().name;
   job.context.submission = runner_spec("", {}, share);
-  job.context.baselines = baselines_;
   job.context.alone = share.alone;
   job.context.run_seed = run_.seed();
   job.context.threads = share.judge_threads;

@@ -48,6 +48,7 @@ class Judging {
   };
   // A job without a submission: what a judge can prepare before the first one is compiled.
   JudgeJob outline(const Share& share) const;
+  JudgeJob outline_without_baselines(const Share& share) const;  // before those are compiled, too
   // What judge() asks a judge about these cases of submission i.
   JudgeJob job_for(size_t i, std::vector<CaseInput> cases, const Share& share) const;
   // The staff's naive solution of a lab, any lab, on one case; on a GPU timed beside itself (baseline

@@ -294,6 +294,9 @@ class Reader {
   }
 
   std::string read_oracle(const YamlPlace& place) const {
+    if (place.is_scalar() && place.text().ends_with(".cu"))
+      place.refuse("an oracle on the GPU stands beside the one on the host: `device_truth: FOLDER`, and " +
+                   lab_.name + ".cu in that folder");
     const std::string name = read_script(place, {".py", ".cpp"});
     if (name.ends_with(".cpp") && !lab_.structures.empty())
       place.refuse("structures are for an oracle in Python: oracle.cpp gets arrays of numbers alone");
