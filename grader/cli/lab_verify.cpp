@@ -78,12 +78,13 @@ class Verification {
     std::vector<std::future<VerifyJudging::Judged>> judged;
     for (const std::string& backend : all_backends)
       judged.push_back(beside([this, backend] { return judging_.judge_all(backend); }, is_gpu_alone));
+    // Both want the GPU alone: these are through before the others' answers are there.
+    std::future<VerifyJudging::FalseAlarms> alarms =
+        beside([this] { return judging_.find_false_alarms("cuda", {}); }, is_gpu_alone);
     std::future<CheckPowerFound> power = behind([this] { return look_at_check_power(); });
     std::future<Because> second = behind([this] { return compare_with_second_truth(); });
     std::future<Because> magnitudes = behind([this] { return compare_magnitudes(); });
     if (check_checks()) {  // else nothing can be judged
-      std::future<VerifyJudging::FalseAlarms> alarms =
-          beside([this] { return judging_.find_false_alarms("cuda", {}); }, is_gpu_alone);
       report_second_truth(second.get());
       check_device_truth();
       report_magnitudes(magnitudes.get());

@@ -129,7 +129,8 @@ JudgeJob Judging::outline_without_baselines(const Share& share) const {
   job.context.process_pairs = run_.options().process_pairs;
   job.context.least_pairs = run_.options().least_pairs;
   job.context.baseline_budget_s = run_.options().baseline_budget_s;
-  job.cases = run_.cases();
+  // What a judge makes ahead is for the class's inputs.
+  if (!run_.options().inputs_of_their_own) job.cases = run_.cases();
   settle_device(job.context, share);
   return job;
 }

@@ -139,17 +139,19 @@ void CaseJudge::prepare_next(int most) {
 }
 
 // How many executors should wait for their program now: this submission's own, of which its first timed case
-// needs several, and those of the submission that comes next. These are sent for together, which takes most
-// of a second (one after another takes longer in all), and a timed phase waits until the GPU is quiet. So
-// they come up in a submission's first case, which is not timed, or else one of the small ones; where one
-// executor is enough, behind the timed runs of the last case but one.
+// needs several, and those of the submission that comes next. These are sent for together, which takes a
+// second and more (one after another takes longer in all), and a timed phase waits until the GPU is quiet. So
+// they come up beside cases that are not timed, or else half of them beside the first case and the others
+// behind the timed runs of the last case but one: no case waits for all.
 int CaseJudge::executors_ahead(bool behind_runs) const {
   const bool spreads = spreads_timing();
   const bool ends = context_.cases_after == 0 || (context_.cases_after == 1 && behind_runs);
   // After a case that ended its executor the next case may well end its own: another one comes up meanwhile.
   int of_next = context_.services->lost_executor() ? 1 : 0;
-  if (context_.another_follows && (ends || spreads))
-    of_next = spreads ? context_.process_pairs : 1;
+  if (context_.another_follows && spreads)
+    of_next = ends || !timed_ ? context_.process_pairs : (context_.process_pairs + 1) / 2;
+  else if (context_.another_follows && ends)
+    of_next = 1;
   if (of_next == 0) return 0;
   const bool is_over = behind_runs && context_.cases_after == 0;
   const int own = context_.process_pairs - 1 - context_.services->kept_partners();
