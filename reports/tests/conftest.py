@@ -1,8 +1,11 @@
 """Fixtures: run folders on disk and the page that comes of them."""
 
+from __future__ import annotations
+
 import html.parser
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from synthetic import SyntheticRun
@@ -15,37 +18,37 @@ PUBLISHED = Path(__file__).resolve().parents[1] / "published"
 class Page(html.parser.HTMLParser):
     """What tests ask about a page: its elements, ids, text, and cells by class."""
 
-    def __init__(self, text):
+    def __init__(self, text: str) -> None:
         super().__init__()
         self.source, self.elements, self._pieces, self._open = text, [], [], []
         self.feed(text)
         self.close()
         self.text = "".join(self._pieces)
 
-    def handle_starttag(self, tag, attributes):
+    def handle_starttag(self, tag: str, attributes: list[Any]) -> None:
         self.elements.append((tag, dict(attributes)))
         self._open.append(tag)
 
-    def handle_endtag(self, tag):
+    def handle_endtag(self, tag: str) -> None:
         if tag in {"td", "th", "dt", "dd", "span", "small", "text", "div"}:
             self._pieces.append(" ")
         while self._open and self._open.pop() != tag:
             pass
 
-    def handle_data(self, data):
+    def handle_data(self, data: str) -> None:
         if not {"script", "style"} & set(self._open):
             self._pieces.append(data)
 
-    def all(self, tag, css=None):
+    def all(self, tag: str, css: str | None = None) -> list[Any]:
         """The attributes of all elements of this tag, and of this class where one is named."""
         found = [attributes for name, attributes in self.elements if name == tag]
         return [a for a in found if css is None or css in (a.get("class") or "").split()]
 
-    def words(self):
+    def words(self) -> str:
         return " ".join(self.text.split())
 
 
-def render(folder, *options):
+def render(folder: Path, *options: str) -> Page:
     """Runs the command on a run folder and parses what it wrote: the index, and then a class's pages in its order."""
     assert main([str(folder), *options]) == 0
     report = Path(folder) / "report"
@@ -63,10 +66,10 @@ def sets() -> Iterator[Path]:
 
 
 @pytest.fixture
-def make_run(tmp_path):
+def make_run(tmp_path: Path) -> Callable[..., Any]:
     """A function that writes a synthetic run, after a change where one is given, and returns its folder."""
 
-    def make(change=None, name="run", **options):
+    def make(change: Callable[..., Any] | None = None, name: str = "run", **options: int | str) -> Path:
         run = SyntheticRun(**{"graphs": ["arxiv", "collab", "ddi"], **options})
         if change:
             change(run)
@@ -76,7 +79,7 @@ def make_run(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def cuda_run(tmp_path_factory):
+def cuda_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[SyntheticRun, Page, Path]:
     """A class of six with faults, on a GPU: the model of its records, and its page."""
     run = SyntheticRun(students=6)
     folder = run.write(tmp_path_factory.mktemp("cuda") / "run")
@@ -84,7 +87,7 @@ def cuda_run(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def emulator_run(tmp_path_factory):
+def emulator_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[SyntheticRun, Page, Path]:
     """A class of five with faults, on the emulator."""
     run = SyntheticRun(backend="emulator", students=5)
     folder = run.write(tmp_path_factory.mktemp("emulator") / "run")

@@ -6,8 +6,12 @@ university programming environment, Computers & Education 11, 1987. Each level d
 braces, statements that do nothing), 6 the control of loops. The text need not compile: it is only compared.
 """
 
+from __future__ import annotations
+
 import random
 import re
+from random import Random
+from re import Match
 
 from warpgrade_reports.tokens import _CUDA_KEPT, _PYTHON_CALLED, _PYTHON_KEPT, _QUALIFIERS, _TYPES
 
@@ -18,7 +22,7 @@ _DECLARATION = re.compile(r"^\s*(?:const |constexpr |static )*[A-Za-z_]\w*(?:<[^
 _LOOP = re.compile(r"for \(([^;(){}]*);([^;{}]*);([^;{}()]*)\)\s*\{")
 
 
-def disguised(source, level, seed):
+def disguised(source: str, level: int, seed: int) -> str:
     """The program as a copyist of this level hands it in."""
     rng = random.Random(seed)
     lines = [line.strip() for line in _COMMENT.sub("", source).split("\n") if line.strip()]
@@ -34,7 +38,7 @@ def disguised(source, level, seed):
     return _renamed(text, rng, "//") if level >= 2 else _laid_out(text, rng, "//")
 
 
-def disguised_python(source, level, seed):
+def disguised_python(source: str, level: int, seed: int) -> str:
     """The same for Python, to level 4: its blocks begin at the margin."""
     rng = random.Random(seed)
     text = re.sub(r"#[^\n]*", "", re.sub(r'"{3}.*?"{3}', "", source, flags=re.DOTALL))
@@ -46,25 +50,25 @@ def disguised_python(source, level, seed):
     return _renamed(text, rng, "#") if level >= 2 else text.replace("\n", "\n# mine\n")
 
 
-def _renamed(text, rng, comment):
+def _renamed(text: str, rng: Random, comment: str) -> str:
     kept = _CUDA_KEPT | _TYPES | _QUALIFIERS if comment == "//" else _PYTHON_KEPT | _PYTHON_CALLED | {"import", "from"}
     names = {}
 
-    def other(match):
+    def other(match: Match) -> str:
         word = match[0]
         return word if word in kept else names.setdefault(word, f"v{rng.randrange(10**6)}")
 
     return _laid_out(_WORD.sub(other, text), rng, comment)
 
 
-def _laid_out(text, rng, comment):
+def _laid_out(text: str, rng: Random, comment: str) -> str:
     return "\n".join(
         line + (f"  {comment} my own work {rng.randrange(99)}" if rng.random() < 0.2 else "")
         for line in text.split("\n")
     )
 
 
-def _with_other_declarations(lines, rng):
+def _with_other_declarations(lines: list[str], rng: Random) -> list[str]:
     """Neighbouring declarations change places, and types change."""
     lines = list(lines)
     for at in range(len(lines) - 1):
@@ -74,7 +78,7 @@ def _with_other_declarations(lines, rng):
     return [_WORD.sub(lambda m: types.get(m[0], m[0]), line) for line in lines]
 
 
-def _with_other_statements(text, rng):
+def _with_other_statements(text: str, rng: Random) -> str:
     text = re.sub(r"\+\+(\w+)(?=[;)])", r"\1 += 1", text)
     text = re.sub(r"(\w+)\+\+(?=[;)])", r"\1 += 1", text)
     text = re.sub(r"(if \([^(){};]*\))\s*\{([^{};]*;)\s*\}", r"\1 \2", text)
@@ -86,7 +90,7 @@ def _with_other_statements(text, rng):
     return "\n".join(lines)
 
 
-def _with_while(text):
+def _with_while(text: str) -> str:
     """`for (a; b; c) {` becomes `a; while (b) {`, and c the last statement of the body."""
     while match := _LOOP.search(text):
         end = _end_of_block(text, match.end())
@@ -97,7 +101,7 @@ def _with_while(text):
     return text
 
 
-def _end_of_block(text, start):
+def _end_of_block(text: str, start: int) -> int:
     depth = 1
     for at in range(start, len(text)):
         depth += (text[at] == "{") - (text[at] == "}")
@@ -106,7 +110,7 @@ def _end_of_block(text, start):
     return None
 
 
-def _in_other_order(text, rng):
+def _in_other_order(text: str, rng: Random) -> str:
     """Blocks that end at a line of one closing brace change places, as far as the layout shows them."""
     blocks = re.split(r"(?<=\n\}\n)|(?<=\n\};\n)", text)
     rng.shuffle(blocks)

@@ -3,12 +3,15 @@
 `python reports/tests/synthetic.py FOLDER [--backend emulator] [--students 200] [--kind ladder]` writes one.
 """
 
+from __future__ import annotations
+
 import argparse
 import hashlib
 import json
 import math
 import random
 from pathlib import Path
+from typing import Any
 
 GRAPHS = {
     "arxiv": (169343, 1166243),
@@ -51,23 +54,31 @@ NAMES = (
 )
 
 
-def canonical(value):
+def canonical(value: dict[str, Any]) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-def sealed(record):
+def sealed(record: dict[str, Any]) -> dict[str, Any]:
     rest = {key: value for key, value in record.items() if key != "checksum"}
     return {**rest, "checksum": hashlib.sha256(canonical(rest).encode()).hexdigest()}
 
 
-def digest(text):
+def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 class SyntheticRun:
     """A run folder's contents as plain JSON; change what a test needs, then write()."""
 
-    def __init__(self, backend="cuda", students=6, seed=1, kind="class", graphs=None, faults=0.25):
+    def __init__(
+        self,
+        backend: str = "cuda",
+        students: int = 6,
+        seed: int = 1,
+        kind: str = "class",
+        graphs: list[str] | None = None,
+        faults: float = 0.25,
+    ) -> None:
         self.random = random.Random(seed)
         self.backend, self.kind, self.faults = backend, kind, faults
         self.cases = self._cases(list(GRAPHS)[: 13 if backend == "cuda" else 4] if graphs is None else graphs)
@@ -77,7 +88,7 @@ class SyntheticRun:
         for submission in self.submissions:
             self._judge(submission)
 
-    def _cases(self, graphs):
+    def _cases(self, graphs: list[str]) -> list[dict[str, dict[str, float] | int | str]]:
         shapes = [(name, size, 32, "correctness", "synthetic") for name, size in SHAPES.items()]
         real = [(name, GRAPHS[name], k, "speed", "stand-in") for name in graphs for k in (32, 256)]
         return [
@@ -96,7 +107,7 @@ class SyntheticRun:
             for name, (rows, nnz), k, kind, origin in shapes + real
         ]
 
-    def _submissions(self, students):
+    def _submissions(self, students: int) -> list[dict[str, str]]:
         found = []
         if self.kind == "class":
             for i in range(students):
@@ -113,7 +124,7 @@ class SyntheticRun:
             for n, (i, t, r) in enumerate(found)
         ]
 
-    def _run(self):
+    def _run(self) -> dict[str, Any]:
         cuda = self.backend == "cuda"
         device = {
             "name": "NVIDIA H200",
@@ -144,7 +155,7 @@ class SyntheticRun:
             "submissions": self.submissions,
         }
 
-    def _judge(self, submission):
+    def _judge(self, submission: dict[str, Any]) -> None:
         rng, staff = self.random, submission["role"] != "student"
         compiles = staff or rng.random() > 0.3 * self.faults
         self._compile(submission, compiles, 0 if staff else rng.choice([0, 0, 0, 48, 212]))
@@ -169,7 +180,7 @@ class SyntheticRun:
                 record["counters"] = self._counters(case, skill)
             self.records.append(record)
 
-    def _compile(self, submission, compiles, spills):
+    def _compile(self, submission: dict[str, Any], compiles: bool, spills: int) -> None:
         rng = self.random
         kernels = [
             {
@@ -201,7 +212,7 @@ class SyntheticRun:
             **({} if compiles else {"message": "spmm.cu:41: identifier is undefined"}),
         }
 
-    def _identity(self, submission, case):
+    def _identity(self, submission: dict[str, Any], case: dict[str, dict[str, float] | int | str]) -> dict[str, Any]:
         return {
             "schema": "warpgrade.case.v1",
             "run": self.run["run"],
@@ -218,7 +229,7 @@ class SyntheticRun:
             "recorded_at": "2026-03-01T10:20:00Z",
         }
 
-    def _fail(self, record, fault):
+    def _fail(self, record: dict[str, Any], fault: tuple[str, str, str]) -> None:
         verdict, reason, message = fault
         record["outcome"] = {
             "verdict": verdict,
@@ -260,7 +271,7 @@ class SyntheticRun:
                 }
             ]
 
-    def _accept(self, record, case, skill):
+    def _accept(self, record: dict[str, Any], case: dict[str, dict[str, float] | int | str], skill: float) -> None:
         record["outcome"] = {"verdict": "accepted"}
         record["verification"] = {
             "repetitions": 34,
@@ -277,7 +288,7 @@ class SyntheticRun:
             bounds = {"ratio": ratio, "low": 0.7 * ratio, "high": 1.4 * ratio}
             record["estimate"] = {"us": 900 / ratio, "over_naive": bounds, "text": "Estimate, not a measurement."}
 
-    def _time(self, record, case, skill):
+    def _time(self, record: dict[str, Any], case: dict[str, dict[str, float] | int | str], skill: float) -> None:
         rng = self.random
         rows, nnz, k = case["rows"], case["nnz"], case["k"]
         moved = 8 * nnz + 4 * (rows + 1) + 8 * k * rows
@@ -329,7 +340,9 @@ class SyntheticRun:
             "fraction": floor_us / median,
         }
 
-    def _counters(self, case, skill):
+    def _counters(
+        self, case: dict[str, dict[str, float] | int | str], skill: float
+    ) -> dict[str, float | list[dict[str, float | str]]]:
         work = case["nnz"] * case["k"] / 8
         warp = int(work * math.exp(-skill) * self.random.uniform(0.9, 1.2))
         lanes = min(32.0, 21 + 8 * math.tanh(skill) + self.random.uniform(0, 3))
@@ -360,7 +373,7 @@ class SyntheticRun:
         }
         return {**totals, "active_lanes": lanes, "kernels": [kernel]}
 
-    def scores(self):
+    def scores(self) -> dict[str, int | list[dict[str, bool | float | str]] | str]:
         """Points by the default policy: 40 for correct cases, 60 for speed, gated by correctness."""
         by_key = {(r["submission"]["id"], r["case"]["id"]): r for r in self.records}
         cuda = self.backend == "cuda"
@@ -402,7 +415,9 @@ class SyntheticRun:
             "submissions": lines,
         }
 
-    def _score_case(self, case, record):
+    def _score_case(
+        self, case: dict[str, dict[str, float] | int | str], record: dict[str, Any] | None
+    ) -> dict[str, Any]:
         line = {key: case[key] for key in ("id", "dataset", "k", "kind")} | {"baseline": "cusparse_default"}
         line["verdict"] = record["outcome"]["verdict"] if record else "not_run"
         if case["kind"] != "speed":
@@ -415,11 +430,11 @@ class SyntheticRun:
             line["threshold_status"] = "within_noise" if noise else "pass" if ratio["median"] >= 1 else "fail"
         return line
 
-    def record(self, submission, case):
+    def record(self, submission: str, case: str) -> dict[str, Any]:
         """The record of a submission on a case, to be changed by a test."""
         return next(r for r in self.records if r["submission"]["id"] == submission and r["case"]["id"] == case)
 
-    def write(self, folder):
+    def write(self, folder: Path) -> Path:
         folder = Path(folder)
         (folder / "submissions").mkdir(parents=True)
         (folder / "run.json").write_text(json.dumps(self.run, ensure_ascii=False), encoding="utf-8")

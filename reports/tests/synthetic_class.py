@@ -3,10 +3,14 @@
 `python reports/tests/synthetic_class.py FOLDER [--students 200] [--seed 1]` writes one. Seeded; made-up figures.
 """
 
+from __future__ import annotations
+
 import argparse
 import json
 import random
 from pathlib import Path
+from random import Random
+from typing import Any
 
 from synthetic import GRAPHS, SyntheticRun, canonical, digest, sealed
 
@@ -39,7 +43,7 @@ void spmm_free(SpmmPlan* plan) { delete plan; }
 """
 
 
-def expression(rng, words, depth):
+def expression(rng: Random, words: list[str], depth: int) -> str:
     """A made-up expression."""
     if depth == 0 or rng.random() < 0.2:
         return rng.choice([rng.choice(words), f"values[{rng.choice(words)}]", str(rng.randrange(99))])
@@ -48,7 +52,7 @@ def expression(rng, words, depth):
     return rng.choice([f"{left} {sign} {right}", f"({left} {sign} {right})", f"__ldg({left} {sign} {right})"])
 
 
-def kernel_source(rng, words):
+def kernel_source(rng: Random, words: list[str]) -> str:
     """A made-up kernel, different for each draw."""
     lines = ["__global__ void spmm_kernel(const int* offsets, const int* columns, const float* values, float* out) {"]
     for _ in range(40):
@@ -67,14 +71,14 @@ def kernel_source(rng, words):
     return "\n".join([*lines, "}", ""])
 
 
-def renamed(source, words, rng):
+def renamed(source: str, words: list[str], rng: Random) -> str:
     """The same program with other names, spaces and comments: what a hasty copy looks like."""
     for word in words:
         source = source.replace(word, f"{word}_{rng.randrange(10, 99)}")
     return "// my own work\n" + source.replace("  ", "\t").replace(";", " ;")
 
 
-def rounded(value):
+def rounded(value: Any) -> Any:
     """Numbers of few digits: the grader and Python may end longer ones differently, which breaks checksums."""
     if isinstance(value, float):
         return float(round(value)) if abs(value) >= 50_000 else round(value * 1024) / 1024
@@ -86,14 +90,16 @@ def rounded(value):
 class SyntheticClass(SyntheticRun):
     """A run of `warpgrade batch`: SyntheticRun with students, teams, sets of cases, real policy, sources, events."""
 
-    def __init__(self, students=12, seed=1, graphs=None, faults=0.25, first=0):
+    def __init__(
+        self, students: int = 12, seed: int = 1, graphs: list[str] = None, faults: float = 0.25, first: int = 0
+    ) -> None:
         self.first = first  # the number of the first student, of a part of a larger class
         self.people_random = random.Random(seed + 1000)
         super().__init__("cuda", students, seed, "class", list(GRAPHS) if graphs is None else graphs, faults)
         self.sources = self._sources()
         self.class_list = self._class_list()
 
-    def _cases(self, graphs):
+    def _cases(self, graphs: list[str]) -> list[dict[str, dict[str, float] | int | str]]:
         cases = super()._cases(graphs)
         for index, case in enumerate(c for c in cases if c["kind"] == "correctness"):
             case["set"] = "public" if index == 0 else "hidden"
@@ -101,7 +107,7 @@ class SyntheticClass(SyntheticRun):
             case.setdefault("set", "stand-in")
         return cases
 
-    def _submissions(self, students):
+    def _submissions(self, students: int) -> list[Any]:
         found = super()._submissions(students)
         rng = self.people_random
         for index, submission in enumerate([s for s in found if s["role"] == "student"], start=self.first):
@@ -115,14 +121,14 @@ class SyntheticClass(SyntheticRun):
                 submission.update(team=f"Team {index // 10}", members=[student, f"{student}b"])
         return found
 
-    def _run(self):
+    def _run(self) -> dict[str, Any]:
         run = super()._run()
         run["policy"] = (ROOT / "grader/policies/spmm.yaml").read_text(encoding="utf-8")
         run["cases"] = [{key: c[key] for key in ("id", "dataset", "k", "kind", "set")} for c in self.cases]
         run["terms"] = {"width": "K", "work": "nnz"}
         return run
 
-    def _identity(self, submission, case):
+    def _identity(self, submission: dict[str, Any], case: dict[str, dict[str, float] | int | str]) -> dict[str, Any]:
         record = super()._identity(submission, case)
         rng = self.random
         record["wall_s"] = round(rng.uniform(2, 9), 3)
@@ -131,7 +137,7 @@ class SyntheticClass(SyntheticRun):
         record["dataset_hash_secret"] = CANARIES[4]
         return record
 
-    def _fail(self, record, fault):
+    def _fail(self, record: dict[str, Any], fault: tuple[str, str, str]) -> None:
         super()._fail(record, fault)
         hidden = record["case"].get("set") != "public"
         outcome = record["outcome"]
@@ -142,7 +148,7 @@ class SyntheticClass(SyntheticRun):
             record["mismatches"] = [{"row": 1, "col": 2, "row_nnz": 3, "want": CANARIES[1], "got": 0.5}]
             record["seed"] = CANARIES[0]
 
-    def _sources(self):
+    def _sources(self) -> dict[str, str]:
         rng = self.people_random
         students = [s for s in self.submissions if s["role"] == "student"]
         sources = {}
@@ -157,7 +163,7 @@ class SyntheticClass(SyntheticRun):
             del submission["_words"]
         return sources
 
-    def _class_list(self):
+    def _class_list(self) -> dict[str, dict[str, str] | list[Any] | str]:
         students, attempts = [], []
         for submission in self.submissions:
             if submission["role"] != "student":
@@ -189,7 +195,7 @@ class SyntheticClass(SyntheticRun):
             "attempts": attempts,
         }
 
-    def write(self, folder):
+    def write(self, folder: Path) -> Path:
         for record in self.records:
             rest = record["wall_s"] - 1.2
             record["phases"] |= {"timed": rest} if rest > 1 else {"other": rest}

@@ -1,29 +1,35 @@
 """The few things that are computed: each against figures worked out by hand."""
 
+from __future__ import annotations
+
 import math
 import re
+from collections.abc import Callable
+from typing import Any
 
 import pytest
+from synthetic import SyntheticRun
 from warpgrade_reports import analysis, counters
 from warpgrade_reports.ladder import climb_of, main, markdown
+from warpgrade_reports.model import CaseSpec, Run
 from warpgrade_reports.reading import read_run
 from warpgrade_reports.source import ReportInputError
 
 
-def read(make_run, change=None, **options):
+def read(make_run: Callable[..., Any], change: Callable[..., Any] | None = None, **options: int | str) -> Run:
     return read_run(make_run(change, **options))
 
 
-def at_32(run):
+def at_32(run: Run) -> list[CaseSpec]:
     return [spec for spec in run.speed_cases if spec.k == 32]
 
 
-def set_ratio(record, median):
+def set_ratio(record: dict[str, Any], median: float) -> None:
     record["ratios"] = {"cusparse_default": {"median": median, "low": median * 0.99, "high": median * 1.01}}
 
 
-def test_the_mean_speedup_is_geometric_and_counts_its_cases(make_run):
-    def change(run):
+def test_the_mean_speedup_is_geometric_and_counts_its_cases(make_run: Callable[..., Any]) -> None:
+    def change(run: SyntheticRun) -> None:
         for case, ratio in (("arxiv-k32", 0.5), ("collab-k32", 8.0)):
             set_ratio(run.record("optimized", case), ratio)
         run.record("optimized", "ddi-k32").pop("ratios")
@@ -35,12 +41,12 @@ def test_the_mean_speedup_is_geometric_and_counts_its_cases(make_run):
     assert (mean.measured, mean.possible) == (2, 3)
 
 
-def test_a_mean_of_nothing_is_not_known():
+def test_a_mean_of_nothing_is_not_known() -> None:
     assert analysis.geometric_mean([]) is None
 
 
-def test_the_speedup_of_a_case_that_is_not_correct_does_not_count(make_run):
-    def change(run):
+def test_the_speedup_of_a_case_that_is_not_correct_does_not_count(make_run: Callable[..., Any]) -> None:
+    def change(run: SyntheticRun) -> None:
         run.record("optimized", "arxiv-k32")["outcome"] = {"verdict": "timing_rejected"}
 
     run = read(make_run, change, students=0)
@@ -49,8 +55,8 @@ def test_the_speedup_of_a_case_that_is_not_correct_does_not_count(make_run):
     assert analysis.time_over_floor(optimized.by_case["arxiv-k32"]) is None
 
 
-def test_the_mean_throughput_is_arithmetic(make_run):
-    def change(run):
+def test_the_mean_throughput_is_arithmetic(make_run: Callable[..., Any]) -> None:
+    def change(run: SyntheticRun) -> None:
         for case, rate in (("arxiv-k32", 1e9), ("collab-k32", 2e9), ("ddi-k32", 6e9)):
             run.record("optimized", case)["throughput_nnz_per_s"] = rate
 
@@ -59,8 +65,8 @@ def test_the_mean_throughput_is_arithmetic(make_run):
     assert analysis.mean_throughput(optimized, at_32(run)).value == pytest.approx(3e9)
 
 
-def test_time_over_floor_is_the_graded_time_over_the_floor(make_run):
-    def change(run):
+def test_time_over_floor_is_the_graded_time_over_the_floor(make_run: Callable[..., Any]) -> None:
+    def change(run: SyntheticRun) -> None:
         record = run.record("optimized", "arxiv-k32")
         record["timing"]["median_us"] = 30.0
         record["floor"]["floor_us"] = 12.0
@@ -70,7 +76,7 @@ def test_time_over_floor_is_the_graded_time_over_the_floor(make_run):
     assert analysis.time_over_floor(optimized.by_case["arxiv-k32"]) == pytest.approx(2.5)
 
 
-def test_equal_points_share_a_rank_and_the_next_one_is_skipped(make_run):
+def test_equal_points_share_a_rank_and_the_next_one_is_skipped(make_run: Callable[..., Any]) -> None:
     run = read(make_run, backend="emulator", students=4, faults=0)
     assert [r.rank for r in analysis.ranking(run.students)] == [1, 1, 1, 1]
     mixed = read(make_run, students=6, name="mixed", seed=3)
@@ -79,8 +85,8 @@ def test_equal_points_share_a_rank_and_the_next_one_is_skipped(make_run):
     assert all(r.rank == 1 + sum(s.points > r.submission.points for s in mixed.students) for r in ranked)
 
 
-def test_alike_faults_are_told_once_with_all_their_cases(make_run):
-    def change(run):
+def test_alike_faults_are_told_once_with_all_their_cases(make_run: Callable[..., Any]) -> None:
+    def change(run: SyntheticRun) -> None:
         for index in range(3):
             run.records[index]["outcome"] = {
                 "verdict": "wrong_answer",
@@ -95,8 +101,8 @@ def test_alike_faults_are_told_once_with_all_their_cases(make_run):
     assert found[0].first.message == "case 0"
 
 
-def test_work_is_relative_to_the_naive_reference_on_the_same_case(make_run):
-    def change(run):
+def test_work_is_relative_to_the_naive_reference_on_the_same_case(make_run: Callable[..., Any]) -> None:
+    def change(run: SyntheticRun) -> None:
         for name, instructions in (("naive", 8000.0), ("optimized", 2000.0)):
             for case in run.cases:
                 run.record(name, case["id"])["counters"]["warp_instructions"] = instructions
@@ -109,8 +115,8 @@ def test_work_is_relative_to_the_naive_reference_on_the_same_case(make_run):
     assert mean.measured == len(run.cases)
 
 
-def test_a_failed_case_has_no_counters_to_compare(make_run):
-    def change(run):
+def test_a_failed_case_has_no_counters_to_compare(make_run: Callable[..., Any]) -> None:
+    def change(run: SyntheticRun) -> None:
         run.record("optimized", "arxiv-k32")["outcome"] = {"verdict": "time_limit"}
 
     run = read(make_run, change, backend="emulator", students=0)
@@ -130,7 +136,7 @@ def test_a_failed_case_has_no_counters_to_compare(make_run):
         ("arithmetic-to-memory", 2.5),
     ],
 )
-def test_each_counter_metric_is_the_quotient_that_it_names(slug, expected):
+def test_each_counter_metric_is_the_quotient_that_it_names(slug: str, expected: float) -> None:
     totals = {
         "warp_instructions": 1000.0,
         "thread_instructions": 24000.0,
@@ -148,13 +154,13 @@ def test_each_counter_metric_is_the_quotient_that_it_names(slug, expected):
     assert metric.of(totals) == pytest.approx(expected)
 
 
-def test_a_metric_without_its_denominator_is_not_known():
+def test_a_metric_without_its_denominator_is_not_known() -> None:
     shared = next(m for m in counters.METRICS if m.slug == "shared-passes")
     assert shared.of({"shared_passes": 0.0, "shared_requests": 0.0}) is None
     assert shared.of({}) is None
 
 
-def set_times(run, case, times):
+def set_times(run: SyntheticRun, case: str, times: list[Any]) -> None:
     for name, time_us in zip((s["id"] for s in run.submissions), times, strict=True):
         if time_us is None:
             run.record(name, case)["outcome"] = {"verdict": "runtime_error"}
@@ -162,8 +168,8 @@ def set_times(run, case, times):
             run.record(name, case)["timing"]["median_us"] = time_us
 
 
-def test_the_journeys_gains_are_over_its_first_step(make_run):
-    def change(run):
+def test_the_journeys_gains_are_over_its_first_step(make_run: Callable[..., Any]) -> None:
+    def change(run: SyntheticRun) -> None:
         set_times(run, "arxiv-k32", [1000, 500, 250, 200, 125, 100, 50])
 
     journey = climb_of(read(make_run, change, students=0, kind="ladder"))
@@ -173,8 +179,8 @@ def test_the_journeys_gains_are_over_its_first_step(make_run):
     assert path.gains == pytest.approx((1, 2, 4, 5, 8, 10, 20))
 
 
-def test_the_journeys_mean_has_only_cases_that_every_step_has(make_run):
-    def change(run):
+def test_the_journeys_mean_has_only_cases_that_every_step_has(make_run: Callable[..., Any]) -> None:
+    def change(run: SyntheticRun) -> None:
         set_times(run, "arxiv-k32", [1000, 500, 250, 200, 125, 100, 50])
         set_times(run, "collab-k32", [1000, 500, 500, 500, 500, 500, 200])
         set_times(run, "ddi-k32", [1000, 1, None, 1, 1, 1, 1])
@@ -189,8 +195,8 @@ def test_the_journeys_mean_has_only_cases_that_every_step_has(make_run):
 
 
 @pytest.mark.parametrize("backend", ["cuda", "emulator"])
-def test_the_journey_leaves_out_cases_that_no_step_solves(make_run, backend):
-    def change(run):
+def test_the_journey_leaves_out_cases_that_no_step_solves(make_run: Callable[..., Any], backend: str) -> None:
+    def change(run: SyntheticRun) -> None:
         for name in [s["id"] for s in run.submissions][1:-1]:  # between naive and optimized
             run.record(name, "arxiv-k32")["outcome"] = {"verdict": "not_implemented"}
 
@@ -200,8 +206,8 @@ def test_the_journey_leaves_out_cases_that_no_step_solves(make_run, backend):
     assert "arxiv-k32" not in cases
 
 
-def test_a_step_that_was_not_reached_takes_nothing_from_the_others(make_run):
-    def change(run):
+def test_a_step_that_was_not_reached_takes_nothing_from_the_others(make_run: Callable[..., Any]) -> None:
+    def change(run: SyntheticRun) -> None:
         for case in ("arxiv-k32", "collab-k32", "ddi-k32"):
             set_times(run, case, [1000, 500, 250, 200, None, None, 50])
 
@@ -210,36 +216,38 @@ def test_a_step_that_was_not_reached_takes_nothing_from_the_others(make_run):
     assert stretch.mean_gains == pytest.approx([1, 2, 4, 5, None, None, 20])
 
 
-def test_the_journey_is_of_the_cases_that_the_ladder_is_about(make_run):
-    def change(run):
+def test_the_journey_is_of_the_cases_that_the_ladder_is_about(make_run: Callable[..., Any]) -> None:
+    def change(run: SyntheticRun) -> None:
         run.run["terms"] = {"width": "K", "work": "nnz", "ladder": "arxiv"}
 
     journey = climb_of(read(make_run, change, students=0, kind="ladder"))
     assert {path.spec.dataset for path in journey.paths} == {"arxiv"}
 
 
-def test_the_emulators_journey_counts_instructions(make_run):
+def test_the_emulators_journey_counts_instructions(make_run: Callable[..., Any]) -> None:
     journey = climb_of(read(make_run, backend="emulator", students=0, kind="ladder"))
     assert journey.counted
     assert "warp instructions" in markdown(journey)
 
 
-def test_the_journeys_command_prints_markdown_or_says_what_is_missing(make_run, capsys):
+def test_the_journeys_command_prints_markdown_or_says_what_is_missing(
+    make_run: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main([str(make_run(students=0, kind="ladder"))]) == 0
     assert "| 05_two_shapes |" in capsys.readouterr().out
     assert main([str(make_run(students=1, name="other"))]) == 1
     assert "; next: grade with the staff" in capsys.readouterr().err
 
 
-def launched(run):
+def launched(run: SyntheticRun) -> None:
     """Every counted kernel with a launch of its own shape."""
     for record in run.records:
         for kernel in record.get("counters", {}).get("kernels", []):
             kernel.update(block=[32, 8, 1], grid=[4400, 1, 1], shared_bytes=20480)
 
 
-def test_a_gpus_journey_has_the_launches_of_the_same_programs_on_the_emulator(make_run):
-    def change(run):
+def test_a_gpus_journey_has_the_launches_of_the_same_programs_on_the_emulator(make_run: Callable[..., Any]) -> None:
+    def change(run: SyntheticRun) -> None:
         launched(run)
         step = next(s for s in run.submissions if s["id"].startswith("step-02"))
         step["hash"] = run.compilations[step["id"]]["hash"] = "0" * 64
@@ -253,14 +261,14 @@ def test_a_gpus_journey_has_the_launches_of_the_same_programs_on_the_emulator(ma
     assert "Kernels as the emulator launches them in " in "".join(lines)
 
 
-def test_launches_of_another_lab_or_of_a_gpu_are_refused(make_run):
+def test_launches_of_another_lab_or_of_a_gpu_are_refused(make_run: Callable[..., Any]) -> None:
     gpu = read(make_run, students=0, kind="ladder")
     with pytest.raises(ReportInputError, match="expected a run of lab spmm on the emulator, got lab spmm on cuda"):
         climb_of(gpu, gpu)
 
 
-def test_a_student_called_stephanie_is_no_step(make_run):
-    def change(run):
+def test_a_student_called_stephanie_is_no_step(make_run: Callable[..., Any]) -> None:
+    def change(run: SyntheticRun) -> None:
         step = next(s for s in run.submissions if s["id"].startswith("step-01"))
         for kept in (run.compilations, run.logs):
             kept["stephanie"] = kept.pop(step["id"])
@@ -271,8 +279,8 @@ def test_a_student_called_stephanie_is_no_step(make_run):
     assert [s.id[:7] for s in climb_of(run).steps] == ["naive", "step-02", "step-03", "step-04", "step-05", "optimiz"]
 
 
-def test_the_journeys_markdown_keeps_a_hostile_title_in_its_cell(make_run):
-    def change(run):
+def test_the_journeys_markdown_keeps_a_hostile_title_in_its_cell(make_run: Callable[..., Any]) -> None:
+    def change(run: SyntheticRun) -> None:
         next(s for s in run.submissions if s["id"].startswith("step-02"))["title"] = "a|b\n_c_ <i>d_e"
 
     text = markdown(climb_of(read(make_run, change, students=0, kind="ladder")))

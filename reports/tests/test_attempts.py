@@ -1,17 +1,22 @@
 """A student's attempts in a run: in their order, with their times, and what changed from one to the next."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import pytest
 from conftest import Page
 from synthetic_class import SyntheticClass
 from test_feedback import case, view_of
 from warpgrade_reports.attempts import attempts_climb, attempts_of, own_heat
 from warpgrade_reports.feedback import render_html
+from warpgrade_reports.model import Run
 from warpgrade_reports.page import Pages
 from warpgrade_reports.reading import read_run
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Three attempts of one student, handed in the other way round than they are listed, and three other students."""
     made = SyntheticClass(students=6, graphs=["arxiv", "ddi"], faults=0)
     third, second, first = made.submissions[:3]
@@ -25,7 +30,7 @@ def run(tmp_path_factory):
     return read_run(made.write(tmp_path_factory.mktemp("attempts") / "run"))
 
 
-def test_a_students_attempts_stand_in_their_order_and_others_have_none(run):
+def test_a_students_attempts_stand_in_their_order_and_others_have_none(run: Run) -> None:
     counting = next(s for s in run.students if s.student == "ada")
     assert [s.attempt for s in attempts_of(counting, run)] == [1, 2, 3]
     assert counting.attempt == 3
@@ -33,7 +38,7 @@ def test_a_students_attempts_stand_in_their_order_and_others_have_none(run):
     assert [attempts_of(s, run) for s in others] == [[]] * len(others)
 
 
-def test_times_over_attempts_are_the_records_times_and_a_wrong_one_is_a_gap(run):
+def test_times_over_attempts_are_the_records_times_and_a_wrong_one_is_a_gap(run: Run) -> None:
     counting = next(s for s in run.students if s.student == "ada")
     journey = attempts_climb(counting, run)
     assert [step.title for step in journey.steps] == [f"attempt {n}, 2026-02-{10 + n}" for n in (1, 2, 3)]
@@ -43,7 +48,7 @@ def test_times_over_attempts_are_the_records_times_and_a_wrong_one_is_a_gap(run)
     assert found["ddi-k32"][2] is None and found["ddi-k32"][1] is not None
 
 
-def test_the_staffs_page_says_what_changed_from_one_attempt_to_the_next(run):
+def test_the_staffs_page_says_what_changed_from_one_attempt_to_the_next(run: Run) -> None:
     pages = Pages(run)
     counting = next(s for s in run.students if s.student == "ada")
     text = next(text for _, text, _ in (pages.submission(i, contained=False) for i in range(pages.apart))
@@ -54,7 +59,7 @@ def test_the_staffs_page_says_what_changed_from_one_attempt_to_the_next(run):
     assert "no longer correct: ddi-k32" in words
 
 
-def view_with_attempts():
+def view_with_attempts() -> dict[str, Any]:
     attempts = [
         {"attempt": 1, "submitted_at": "2026-02-11T12:00:00", "correct_cases": 1, "total_cases": 2,
          "times_us": {"arxiv-32": 100.0}},
@@ -67,7 +72,7 @@ def view_with_attempts():
     return view_of([case("arxiv", 32), case("ddi", 32)], attempts=attempts, submission=counting)
 
 
-def test_a_students_page_has_gains_over_the_first_measured_attempt():
+def test_a_students_page_has_gains_over_the_first_measured_attempt() -> None:
     table, _ = own_heat(view_with_attempts())
     assert [above for above, _ in table.heads] == ["mean", "arxiv-32", "ddi-32"]
     texts = [[cell.text for cell in cells] for _, cells in table.rows]
@@ -78,6 +83,6 @@ def test_a_students_page_has_gains_over_the_first_measured_attempt():
 
 
 @pytest.mark.parametrize("attempts", [None, [], [{"attempt": 1, "times_us": {"arxiv-32": 3.0}}], [{}, {}], ["x", 3]])
-def test_a_single_attempt_or_none_that_was_measured_has_no_table(attempts):
+def test_a_single_attempt_or_none_that_was_measured_has_no_table(attempts: list[Any] | None) -> None:
     view = view_with_attempts() | {"attempts": attempts}
     assert "Your attempts" not in render_html(view)

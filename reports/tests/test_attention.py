@@ -1,6 +1,9 @@
 """Who needs a person: one list, the same on the terminal and in the staff's page."""
 
+from __future__ import annotations
+
 import json
+from pathlib import Path
 
 import pytest
 from synthetic_class import SyntheticClass
@@ -24,7 +27,7 @@ FACTS = {  # what `warpgrade export` tells of somebody, and the reason that this
 
 
 @pytest.fixture(scope="module")
-def class_folder(tmp_path_factory):
+def class_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = SyntheticClass(students=24, graphs=["arxiv"]).write(tmp_path_factory.mktemp("class") / "run")
     usual = {"points": 1, "max_points": 100, "verdict": "accepted"}
     people = [{"id": reason, "name": f"Person of {reason}"} | usual | facts for reason, facts in FACTS.items()]
@@ -33,12 +36,14 @@ def class_folder(tmp_path_factory):
     return folder
 
 
-def listed(folder, capsysbinary, *options):
+def listed(folder: Path, capsysbinary: pytest.CaptureFixture[bytes], *options: str) -> str:
     assert main([str(folder), "--people", str(folder.parent / "people.json"), *options]) == 0
     return capsysbinary.readouterr().out.decode()
 
 
-def test_every_reason_is_on_the_terminal_with_its_people_and_notes(class_folder, capsysbinary):
+def test_every_reason_is_on_the_terminal_with_its_people_and_notes(
+    class_folder: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
     needs = {need["reason"]: need for need in json.loads(listed(class_folder, capsysbinary, "--json"))["needs"]}
     assert set(FACTS) <= set(needs)
     for reason in FACTS:
@@ -49,7 +54,7 @@ def test_every_reason_is_on_the_terminal_with_its_people_and_notes(class_folder,
     assert "  Person of near: arxiv-k32: 1.19 of 1.2\n" in text
 
 
-def test_the_staffs_page_has_the_same_list(class_folder, capsysbinary):
+def test_the_staffs_page_has_the_same_list(class_folder: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     needs = json.loads(listed(class_folder, capsysbinary, "--json"))["needs"]
     output, people = class_folder.parent / "report", class_folder.parent / "people.json"
     assert class_report([str(class_folder), "--output", str(output), "--no-pdf", "--people", str(people)]) == 0
@@ -59,14 +64,16 @@ def test_the_staffs_page_has_the_same_list(class_folder, capsysbinary):
         assert section.count("<li>") == len(need["people"]), need
 
 
-def test_a_long_list_ends_with_how_many_more_there_are_and_a_name_stays_in_its_line():
+def test_a_long_list_ends_with_how_many_more_there_are_and_a_name_stays_in_its_line() -> None:
     needs = [Need("late", "Late", "Look.", tuple(Item(f"a\n{i}", "", "") for i in range(30)))]
     lines = text_of(needs).splitlines()
     assert lines[0] == "Late (30): Look." and lines[1] == "  a 0" and lines[-1] == "  and 18 more"
     assert text_of([]) == "nobody in this class needs a person\n"
 
 
-def test_a_file_that_is_no_list_of_people_is_told(class_folder, tmp_path, capsys):
+def test_a_file_that_is_no_list_of_people_is_told(
+    class_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "people.json").write_text("[]")
     assert main([str(class_folder), "--people", str(tmp_path / "people.json")]) == 1
     assert "people.json" in capsys.readouterr().err

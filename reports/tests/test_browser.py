@@ -1,9 +1,12 @@
 """The page in a real browser: nothing hangs over the edge, on a screen or on A4."""
 
+from __future__ import annotations
+
 import json
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 from synthetic import SyntheticRun
@@ -16,13 +19,13 @@ CHROMIUM = next(
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium here: apt-get install chromium")
 
 
-def browse(tmp_path, *options):
+def browse(tmp_path: Path, *options: str) -> str:
     command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}/profile", *options]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
 
 
 @pytest.fixture(scope="module", params=["cuda", "emulator", "ladder"])
-def page_file(request, tmp_path_factory):
+def page_file(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A page with long names and many rows."""
     ladder = request.param == "ladder"
     run = SyntheticRun(
@@ -35,7 +38,7 @@ def page_file(request, tmp_path_factory):
 
 
 @pytest.mark.parametrize("width", [1400, 900])
-def test_nothing_hangs_over_the_windows_edge(page_file, tmp_path, width):
+def test_nothing_hangs_over_the_windows_edge(page_file: Path, tmp_path: Path, width: int) -> None:
     probe = """<script>addEventListener("load", () => {
       document.title = `widths ${document.documentElement.scrollWidth} ${innerWidth}`; });</script></body>"""
     page = tmp_path / "probe.html"
@@ -45,7 +48,7 @@ def test_nothing_hangs_over_the_windows_edge(page_file, tmp_path, width):
     assert content <= window
 
 
-def test_no_word_of_a_chart_is_cut_off_at_its_edge(page_file, tmp_path):
+def test_no_word_of_a_chart_is_cut_off_at_its_edge(page_file: Path, tmp_path: Path) -> None:
     """A chart's text is drawn in its own coordinates: what leaves the picture is not seen."""
     probe = """<script>addEventListener("load", () => {
       const cut = [...document.querySelectorAll("figure svg[viewBox] text")].filter((text) => {
@@ -63,7 +66,7 @@ def test_no_word_of_a_chart_is_cut_off_at_its_edge(page_file, tmp_path):
     assert int(found[2]) == 0, found[3]
 
 
-def test_sorting_by_a_column_reorders_the_rows(page_file, tmp_path):
+def test_sorting_by_a_column_reorders_the_rows(page_file: Path, tmp_path: Path) -> None:
     probe = """<script>addEventListener("load", () => {
       const table = document.querySelector("#cases table.sortable");
       const head = [...table.tHead.rows[0].cells].findIndex((cell) => cell.textContent.trim() === "nnz");
@@ -79,7 +82,7 @@ def test_sorting_by_a_column_reorders_the_rows(page_file, tmp_path):
 
 
 @pytest.mark.skipif(shutil.which("pdftotext") is None, reason="no pdftotext here: apt-get install poppler-utils")
-def test_on_a4_every_table_is_whole_and_heads_repeat(page_file, tmp_path):
+def test_on_a4_every_table_is_whole_and_heads_repeat(page_file: Path, tmp_path: Path) -> None:
     pdf = tmp_path / "page.pdf"
     browse(tmp_path, "--no-pdf-header-footer", f"--print-to-pdf={pdf}", page_file.as_uri())
     boxes = subprocess.run(["pdftotext", "-bbox", str(pdf), "-"], capture_output=True, text=True, check=True).stdout
@@ -96,7 +99,7 @@ def test_on_a4_every_table_is_whole_and_heads_repeat(page_file, tmp_path):
     assert all("origin" in page for page in listed), "the head of the list of cases stands on each of its pages"
 
 
-def test_a_title_neither_acts_nor_turns_the_page_around(tmp_path):
+def test_a_title_neither_acts_nor_turns_the_page_around(tmp_path: Path) -> None:
     """A browser shows U+202E, U+2066, a noncharacter and an element in a title as the letters that stand there."""
     folder = SyntheticRun(students=2).write(tmp_path / "run")
     description = json.loads((folder / "run.json").read_text(encoding="utf-8"))

@@ -19,7 +19,7 @@ NONE = Similar([], [], Comparison([]))
 
 
 @pytest.fixture(scope="module")
-def class_folder(tmp_path_factory):
+def class_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = SyntheticClass(students=24, graphs=["arxiv", "ddi"]).write(tmp_path_factory.mktemp("class") / "run")
     events = [{"kind": "infrastructure", "event": "node_lost"}, {"kind": "progress", "event": "scored"}]
     (folder / "events.jsonl").write_text("".join(json.dumps(e) + "\n" for e in events) + "half a li", encoding="utf-8")
@@ -29,13 +29,13 @@ def class_folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def report(class_folder):
+def report(class_folder: Path) -> Path:
     assert main([str(class_folder)]) == 0
     return class_folder / "class-report"
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_boxes_have_numpys_quartiles(seed):
+def test_boxes_have_numpys_quartiles(seed: int) -> None:
     values = np.random.default_rng(seed).lognormal(size=37 + seed).tolist()
     box = box_of(values)
     assert [box.first, box.median, box.third] == pytest.approx(np.quantile(values, [0.25, 0.5, 0.75]).tolist())
@@ -43,12 +43,12 @@ def test_boxes_have_numpys_quartiles(seed):
     assert len(box.beyond) + sum(box.low <= v <= box.high for v in values) == len(values)
 
 
-def test_no_values_have_no_box_and_one_value_is_its_own():
+def test_no_values_have_no_box_and_one_value_is_its_own() -> None:
     assert box_of([]) is None
     assert (box_of([2.0]).low, box_of([2.0]).median, box_of([2.0]).high) == (2.0, 2.0, 2.0)
 
 
-def test_every_student_is_in_a_bin_and_in_each_cases_shares(class_folder):
+def test_every_student_is_in_a_bin_and_in_each_cases_shares(class_folder: Path) -> None:
     run = read_run(class_folder)
     assert sum(score_bins(run)) == 24
     for line in case_lines(run):
@@ -56,7 +56,7 @@ def test_every_student_is_in_a_bin_and_in_each_cases_shares(class_folder):
         assert len(line.values) == sum(line.statuses[s] for s in ("pass", "within_noise", "fail"))
 
 
-def test_mistakes_count_students_once_and_leave_out_the_judges_faults(class_folder):
+def test_mistakes_count_students_once_and_leave_out_the_judges_faults(class_folder: Path) -> None:
     run = read_run(class_folder)
     found = mistakes(run)
     assert sum(m.cases for m in found) == sum(not c.accepted and not c.undecided for s in run.students for c in s.cases)
@@ -64,7 +64,7 @@ def test_mistakes_count_students_once_and_leave_out_the_judges_faults(class_fold
     assert not {m.verdict for m in found} & {"judge_fault", "not_run", "accepted"}
 
 
-def test_gpu_time_comes_from_judging_json_where_batch_wrote_it(class_folder):
+def test_gpu_time_comes_from_judging_json_where_batch_wrote_it(class_folder: Path) -> None:
     run = read_run(class_folder)
     others = sum(c.wall_s or 0 for s in run.submissions if s.id != "s0000" for c in s.cases)
     spent = spending(run, class_folder)
@@ -73,7 +73,7 @@ def test_gpu_time_comes_from_judging_json_where_batch_wrote_it(class_folder):
     assert sum(spent.phases.values()) == pytest.approx(spent.judging_s, rel=0.01)
 
 
-def test_the_page_names_the_copied_pair_and_says_that_it_is_no_verdict(report):
+def test_the_page_names_the_copied_pair_and_says_that_it_is_no_verdict(report: Path) -> None:
     page = Page((report / "index.html").read_text(encoding="utf-8"))
     words = page.words()
     assert "Pointers, not verdicts" in words
@@ -81,7 +81,7 @@ def test_the_page_names_the_copied_pair_and_says_that_it_is_no_verdict(report):
     assert "node lost: 1" in words
 
 
-def test_hostile_names_are_escaped(tmp_path):
+def test_hostile_names_are_escaped(tmp_path: Path) -> None:
     run = SyntheticClass(students=3, graphs=["ddi"])
     run.submissions[0]["title"] = "<script>alert(1)</script>"
     run.records[0]["outcome"] |= {"verdict": "wrong_answer", "message": "<img src=x onerror=alert(2)>", "reason": "<b>"}
@@ -92,7 +92,7 @@ def test_hostile_names_are_escaped(tmp_path):
     assert "<img src=x" not in text
 
 
-def test_plots_are_pictures(report):
+def test_plots_are_pictures(report: Path) -> None:
     names = {"points", "speedup-k32", "speedup-k256", "thresholds", "class-by-case", "ranks", "ladder"}
     pictures = sorted((report / "plots").iterdir())
     assert {path.name for path in pictures} == {f"{name}.{kind}" for name in names for kind in ("png", "svg")}
@@ -100,7 +100,7 @@ def test_plots_are_pictures(report):
 
 
 @pytest.mark.skipif(shutil.which("pdftotext") is None, reason="no pdftotext here: apt-get install poppler-utils")
-def test_the_pdf_holds_what_the_page_says(report):
+def test_the_pdf_holds_what_the_page_says(report: Path) -> None:
     command = ["pdftotext", "-layout", str(report / "class-report.pdf"), "-"]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     for heading in ("Points", "Speed-ups", "Thresholds", "Common mistakes", "Similar code", "Time spent"):
@@ -110,7 +110,7 @@ def test_the_pdf_holds_what_the_page_says(report):
 
 
 @pytest.mark.skipif(shutil.which("pdftotext") is None, reason="no pdftotext here: apt-get install poppler-utils")
-def test_on_paper_the_class_by_case_begins_below_its_heading(tmp_path):
+def test_on_paper_the_class_by_case_begins_below_its_heading(tmp_path: Path) -> None:
     """A class of more than two pages of rows: its first ones stand where the heading does."""
     folder = SyntheticClass(students=140, graphs=["arxiv"]).write(tmp_path / "run")
     assert main([str(folder)]) == 0
@@ -120,7 +120,7 @@ def test_on_paper_the_class_by_case_begins_below_its_heading(tmp_path):
     assert page.split("The class by case")[1].count("Student ") > 30
 
 
-def test_a_pdf_of_many_leaves_the_table_of_all_to_the_page(class_folder):
+def test_a_pdf_of_many_leaves_the_table_of_all_to_the_page(class_folder: Path) -> None:
     run = read_run(class_folder)
     people = [{"id": f"p{n}", "name": f"Person {n}", "points": 1.0, "verdict": "not_submitted"} for n in range(301)]
     page, on_paper = (
@@ -136,7 +136,7 @@ def test_a_pdf_of_many_leaves_the_table_of_all_to_the_page(class_folder):
     assert few.count('<tr id="student-') == 300
 
 
-def test_a_run_on_the_emulator_has_no_speed_and_says_so(tmp_path):
+def test_a_run_on_the_emulator_has_no_speed_and_says_so(tmp_path: Path) -> None:
     folder = SyntheticRun(backend="emulator", students=4).write(tmp_path / "run")
     assert main([str(folder), "--no-pdf"]) == 0
     words = Page((folder / "class-report/index.html").read_text(encoding="utf-8")).words()
@@ -145,7 +145,7 @@ def test_a_run_on_the_emulator_has_no_speed_and_says_so(tmp_path):
     assert {p.name for p in (folder / "class-report/plots").iterdir()} == {"points.png", "points.svg"}
 
 
-def test_a_folder_of_other_things_is_not_replaced(tmp_path, capsys):
+def test_a_folder_of_other_things_is_not_replaced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = SyntheticRun(students=2, graphs=["ddi"]).write(tmp_path / "run")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/thesis.txt").write_text("mine")
@@ -154,13 +154,13 @@ def test_a_folder_of_other_things_is_not_replaced(tmp_path, capsys):
     assert Path(tmp_path / "mine/thesis.txt").read_text() == "mine"
 
 
-def test_without_students_there_is_nothing_to_report(tmp_path, capsys):
+def test_without_students_there_is_nothing_to_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = SyntheticRun(students=0, kind="ladder", graphs=["ddi"]).write(tmp_path / "run")
     assert main([str(folder)]) == 1
     assert "expected a student's submission" in capsys.readouterr().err
 
 
-def test_cases_at_which_the_judge_failed_are_listed_with_what_they_cost(class_folder, tmp_path):
+def test_cases_at_which_the_judge_failed_are_listed_with_what_they_cost(class_folder: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     shutil.copytree(class_folder, folder, ignore=shutil.ignore_patterns("class-report"))
     assert not any(d.costs for d in doubts(read_run(folder)))

@@ -1,7 +1,14 @@
 """What courses report stands beside what the records hold."""
 
-from dataclasses import replace
+from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from synthetic import SyntheticRun
 from test_analysis import set_times
 from warpgrade_bench.courses import BEGIN, END, main, markdown
 from warpgrade_reports import courses
@@ -10,8 +17,8 @@ from warpgrade_reports.page import render_pages
 from warpgrade_reports.reading import read_run
 
 
-def ladder_with(make_run, ratios, **options):
-    def change(run):
+def ladder_with(make_run: Callable[..., Any], ratios: dict[tuple[str, str], float], **options: str) -> Path:
+    def change(run: SyntheticRun) -> None:
         for record in run.records:
             record["case"]["dataset_kind"] = "stand-in"
             median = ratios.get((record["submission"]["id"], record["case"]["id"]), 1.0)
@@ -20,7 +27,7 @@ def ladder_with(make_run, ratios, **options):
     return make_run(change, students=0, kind="ladder", faults=0, **options)
 
 
-def test_a_speedup_is_the_best_steps_range_over_the_cases_of_its_width(make_run):
+def test_a_speedup_is_the_best_steps_range_over_the_cases_of_its_width(make_run: Callable[..., Any]) -> None:
     ratios = {
         ("step-02_staged_a", "arxiv-k32"): 2.0,
         ("step-04_row_split", "arxiv-k32"): 1.5,
@@ -35,14 +42,16 @@ def test_a_speedup_is_the_best_steps_range_over_the_cases_of_its_width(make_run)
     assert at_256.optimized == "1.00× on 3 graphs"
 
 
-def test_the_page_shows_them_and_the_emulators_page_does_not(make_run):
+def test_the_page_shows_them_and_the_emulators_page_does_not(make_run: Callable[..., Any]) -> None:
     assert "Beside what courses report" in render_pages(read_run(ladder_with(make_run, {})))["index.html"]
     emulated = read_run(make_run(backend="emulator", students=0, kind="ladder", name="emulated"))
     assert lines_of(emulated) == []
     assert "Beside what courses report" not in render_pages(emulated)["index.html"]
 
 
-def test_they_are_put_between_the_marks_again_and_again(make_run, tmp_path, capsys):
+def test_they_are_put_between_the_marks_again_and_again(
+    make_run: Callable[..., Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     run = ladder_with(make_run, {})
     page = tmp_path / "page.md"
     page.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n", encoding="utf-8")
@@ -57,8 +66,10 @@ def test_they_are_put_between_the_marks_again_and_again(make_run, tmp_path, caps
     assert "expected the lines" in capsys.readouterr().err
 
 
-def test_times_are_the_ladders_with_naive_in_front(make_run, tmp_path, monkeypatch):
-    def change(run):
+def test_times_are_the_ladders_with_naive_in_front(
+    make_run: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def change(run: SyntheticRun) -> None:
         set_times(run, "arxiv-k32", [1000, 500, 250, 200, 125, 100, 50])
 
     figures = tmp_path / "figures.toml"
@@ -74,7 +85,9 @@ def test_times_are_the_ladders_with_naive_in_front(make_run, tmp_path, monkeypat
     assert line.optimized == "0.0500 ms"
 
 
-def test_two_sets_of_a_lab_make_one_table_and_a_case_is_of_the_set_that_timed_most(make_run):
+def test_two_sets_of_a_lab_make_one_table_and_a_case_is_of_the_set_that_timed_most(
+    make_run: Callable[..., Any],
+) -> None:
     full = {("step-02_staged_a", "arxiv-k32"): 2.0, ("optimized", "arxiv-k32"): 4.0}
     partial = {("step-02_staged_a", "arxiv-k32"): 9.0, ("step-04_row_split", "ddi-k32"): 3.5}
 

@@ -1,6 +1,9 @@
 """What the comparison of estimates with records rests on: findings that name what is there, and how gains are told."""
 
+from __future__ import annotations
+
 from pathlib import Path
+from typing import Any
 
 import pytest
 from warpgrade_bench import estimate_model, estimate_page
@@ -11,7 +14,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def test_the_findings_name_solutions_that_are_there():
+def test_the_findings_name_solutions_that_are_there() -> None:
     named = [(lab, name) for lab, names in FINDINGS["fitted"].items() for name in names]
     named += [(step["lab"], step[which]) for step in FINDINGS["step"] for which in ("before", "after")]
     named += [(lab, name) for lab, names in FINDINGS["atomics"]["solutions"].items() for name in names]
@@ -20,24 +23,26 @@ def test_the_findings_name_solutions_that_are_there():
     assert set(FINDINGS["unseen"]["labs"]).isdisjoint(FINDINGS["fitted"]), "they were not fitted"
 
 
-def test_the_fit_keeps_to_coefficients_that_the_program_has():
+def test_the_fit_keeps_to_coefficients_that_the_program_has() -> None:
     known = estimate_model.coefficients_in_tree()
     assert {*FINDINGS["fit"]["stiff"], *FINDINGS["fit"]["not_fitted"]} <= set(known)
 
 
-def test_every_counted_run_is_a_case_that_was_recorded():
+def test_every_counted_run_is_a_case_that_was_recorded() -> None:
     recorded = {(lab, case) for lab, case, _ in estimate_model.records()}
     assert {(lab, case) for lab, case, _ in FINDINGS["counted"].values()} <= recorded
     assert set(estimate_page.measured_bounds()) <= recorded
     assert len(estimate_page.measured_bounds()) > len(FINDINGS["counted"])
 
 
-def run(lab, case, submission, measured, told, **without):
+def run(
+    lab: str, case: str, submission: str, measured: int, told: int, **without: Any
+) -> dict[str, dict[str, int] | int | str]:
     estimate = {"us": told, "without": without}
     return {"lab": lab, "case": case, "submission": submission, "measured_us": measured, "estimate": estimate}
 
 
-def test_a_gain_is_told_of_the_ladders_step_where_the_problem_is():
+def test_a_gain_is_told_of_the_ladders_step_where_the_problem_is() -> None:
     rows = [
         run("gcn", case, *each)
         for case in ("xw-web", "aggregate-web")
@@ -53,12 +58,12 @@ def test_a_gain_is_told_of_the_ladders_step_where_the_problem_is():
     assert [step for *_, step in estimate_page.gain_rows(rows)] == [False, True], "two steps at once"
 
 
-def test_a_bar_is_reached_or_not_or_was_not_measured():
+def test_a_bar_is_reached_or_not_or_was_not_measured() -> None:
     words = [estimate_page.bar("bounds", "39 of 39", reached).rsplit("| ", 1)[1] for reached in (True, False, None)]
     assert words == ["reached |", "**not reached** |", "not measured |"]
 
 
-def test_counters_are_kept_as_they_were(tmp_path: Path, monkeypatch):
+def test_counters_are_kept_as_they_were(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = estimate_model.read_counters()
     monkeypatch.setattr(estimate_model, "COUNTERS", tmp_path / "counters.jsonl.xz")
     estimate_model.keep_counters(before)

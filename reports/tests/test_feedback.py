@@ -1,6 +1,10 @@
 """A student's folder from a view: charts grouped as the lab's cases are, hostile texts escaped, nothing made up."""
 
+from __future__ import annotations
+
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import Page
@@ -8,13 +12,13 @@ from warpgrade_reports.feedback import main, render_html, render_markdown
 from warpgrade_reports.view_charts import speed_charts
 
 
-def case(name, k, **more):
+def case(name: str, k: int, **more: Any) -> dict[str, Any]:
     line = {"id": f"{name}-{k}", "dataset": name, "k": k, "kind": "speed", "verdict": "accepted", "open": False}
     line |= {"points": 1.5, "max_points": 3.0, "threshold": 2.0, "threshold_status": "pass", "baseline": "naive"}
     return line | {"ratio": {"median": 2.5, "low": 2.4, "high": 2.6}} | more
 
 
-def view_of(cases, width="n", **more):
+def view_of(cases: list[dict[str, Any]], width: str = "n", **more: Any) -> dict[str, Any]:
     view = {
         "schema": "warpgrade.feedback.v1",
         "file": "ada",
@@ -46,11 +50,11 @@ def view_of(cases, width="n", **more):
         ([case(name, 1) for name in ("uniform", "skewed")], "", [2]),
     ],
 )
-def test_charts_hold_the_cases_that_stand_together(cases, width, rows):
+def test_charts_hold_the_cases_that_stand_together(cases: list[dict[str, Any]], width: str, rows: list[int]) -> None:
     assert [len(chart.rows) for chart in speed_charts(view_of(cases, width))] == rows
 
 
-def test_cases_without_a_name_have_no_chart_and_still_a_row():
+def test_cases_without_a_name_have_no_chart_and_still_a_row() -> None:
     hidden = case("x", 1, id="hidden 1")
     del hidden["k"], hidden["dataset"]
     view = view_of([hidden])
@@ -58,7 +62,7 @@ def test_cases_without_a_name_have_no_chart_and_still_a_row():
     assert "hidden 1" in Page(render_html(view)).words()
 
 
-def test_thresholds_of_another_gpu_are_told_on_the_page_and_in_markdown():
+def test_thresholds_of_another_gpu_are_told_on_the_page_and_in_markdown() -> None:
     note = "The thresholds were measured on another GPU model (H200)."
     view = view_of([case("arxiv", 32)], thresholds_note=note)
     assert note in Page(render_html(view)).words()
@@ -69,7 +73,7 @@ def test_thresholds_of_another_gpu_are_told_on_the_page_and_in_markdown():
 HOSTILE = "<script>alert(1)</script>|`*"
 
 
-def test_hostile_texts_are_escaped_in_page_and_markdown():
+def test_hostile_texts_are_escaped_in_page_and_markdown() -> None:
     failed = case("x", 1, verdict="wrong_answer", open=True, message=HOSTILE, reason=HOSTILE, output=HOSTILE)
     failed["diagnostics"] = [{"file": HOSTILE, "line": 3, "kind": "race", "message": HOSTILE, "advice": HOSTILE}]
     failed["mismatches"] = [{"row": 1, "col": 2, "row_nnz": 3, "want": HOSTILE, "got": HOSTILE}]
@@ -91,7 +95,7 @@ def test_hostile_texts_are_escaped_in_page_and_markdown():
         ({"output": "sum"}, "sum"),
     ],
 )
-def test_a_wrong_cell_is_named_by_its_own_array(mismatch, cell):
+def test_a_wrong_cell_is_named_by_its_own_array(mismatch: dict[str, Any], cell: str) -> None:
     failed = case("x", 1, verdict="wrong_answer", open=True, message="wrong")
     failed["mismatches"] = [mismatch | {"want": 1, "got": 2}]
     view = view_of([failed], terms={"width": "K", "work": "nnz", "output": "c"})
@@ -100,7 +104,7 @@ def test_a_wrong_cell_is_named_by_its_own_array(mismatch, cell):
     assert ("entries in row" in page) == ("row of 5 entries" in markdown) == ("row_nnz" in mismatch)
 
 
-def test_a_finding_of_accepted_cases_is_told_once_with_its_first_case():
+def test_a_finding_of_accepted_cases_is_told_once_with_its_first_case() -> None:
     leak = {"kind": "device_memory_leak", "file": "spmm.cu", "line": 21, "message": "not freed", "advice": "Free it."}
     view = view_of([case(name, 1, open=True, diagnostics=[leak]) for name in ("a", "b")])
     for text in (Page(render_html(view)).words(), render_markdown(view)):
@@ -112,7 +116,7 @@ def test_a_finding_of_accepted_cases_is_told_once_with_its_first_case():
 
 
 @pytest.mark.parametrize("verdict", ["accepted", "wrong_answer"])
-def test_a_finding_without_a_place_in_the_source_has_its_words_alone(verdict):
+def test_a_finding_without_a_place_in_the_source_has_its_words_alone(verdict: str) -> None:
     finding = {"kind": "managed_memory", "message": "memory of the host", "advice": "Use cudaMalloc."}
     view = view_of([case("a", 1, verdict=verdict, open=True, diagnostics=[finding])])
     for text in (Page(render_html(view)).words(), render_markdown(view)):
@@ -120,14 +124,16 @@ def test_a_finding_without_a_place_in_the_source_has_its_words_alone(verdict):
         assert ": memory of the host" not in text
 
 
-def test_what_a_view_does_not_say_is_not_on_the_page():
+def test_what_a_view_does_not_say_is_not_on_the_page() -> None:
     words = Page(render_html(view_of([case("x", 1)]))).words()
     for absent in ("leaderboard", "refused", "Late", "set by", "Compiler", "Kernels", "Undefined", "None"):
         assert absent not in words
 
 
 @pytest.mark.parametrize("line", ["{", "[]", '{"schema": "warpgrade.case.v1"}', '{"schema": "warpgrade.feedback.v1"}'])
-def test_what_is_no_view_is_refused_with_its_line(tmp_path, capsys, line):
+def test_what_is_no_view_is_refused_with_its_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str
+) -> None:
     views = tmp_path / "views.jsonl"
     views.write_text(json.dumps(view_of([])) + "\n" + line + "\n", encoding="utf-8")
     assert main([str(views), "--output", str(tmp_path / "out")]) == 1
@@ -135,7 +141,7 @@ def test_what_is_no_view_is_refused_with_its_line(tmp_path, capsys, line):
     assert not (tmp_path / "out").exists()
 
 
-def test_a_view_reaches_its_student_as_it_was_written(tmp_path):
+def test_a_view_reaches_its_student_as_it_was_written(tmp_path: Path) -> None:
     # RFC 8259, section 6: a number may have more digits than its shortest form; both say the same value.
     written = [json.dumps(view_of([], file=f"s{i:02}"), indent=1, sort_keys=True) for i in range(20)]
     written[3] = written[3].replace('"points": 12.0', '"points": 12.000000000000000')
@@ -153,7 +159,9 @@ def test_a_view_reaches_its_student_as_it_was_written(tmp_path):
 
 
 @pytest.mark.parametrize("broken", ["{", '{\n "schema": "warpgrade.feedback.v1"\n}', "{\n]\n}"])
-def test_a_view_of_many_lines_that_is_none_is_refused_with_its_first_line(tmp_path, capsys, broken):
+def test_a_view_of_many_lines_that_is_none_is_refused_with_its_first_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], broken: str
+) -> None:
     views = tmp_path / "views.json"
     views.write_text(json.dumps(view_of([]), indent=1) + "\n" + broken + "\n", encoding="utf-8")
     assert main([str(views), "--output", str(tmp_path / "out")]) == 1

@@ -1,15 +1,20 @@
 """A ladder measured in parts is told as one: which set a figure is from, and that ratios stay within a run."""
 
+from __future__ import annotations
+
 import html
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from test_analysis import set_times
 from warpgrade_bench import courses, ladder_table, published
-from warpgrade_bench.sets import merged
+from warpgrade_bench.sets import Sets, merged
 from warpgrade_reports import courses as reported
 from warpgrade_reports.courses import lines_of
+from warpgrade_reports.model import Run
 from warpgrade_reports.page import render_pages
 from warpgrade_reports.reading import read_run
 from warpgrade_reports.source import ReportInputError
@@ -19,31 +24,31 @@ PUBLISHED = ROOT / "reports/published"
 
 
 @pytest.fixture
-def ladder(make_run):
+def ladder(make_run: Callable[..., Any]) -> Callable[..., Any]:
     """A run whose case `arxiv-k32` takes the given times along the ladder."""
 
-    def make(name, times):
+    def make(name: str, times: list[int]) -> Run:
         run = make_run(lambda r: set_times(r, "arxiv-k32", times), name=name, students=0, kind="ladder", faults=0)
         return read_run(run)
 
     return make
 
 
-def only(run, *submissions):
+def only(run: Run, *submissions: str) -> Run:
     return replace(run, submissions=tuple(s for s in run.submissions if s.id in submissions))
 
 
-def repeated(run, times):
+def repeated(run: Run, times: int) -> Run:
     changed = (replace(s, cases=tuple(replace(c, repetitions=times) for c in s.cases)) for s in run.submissions)
     return replace(run, submissions=tuple(changed))
 
 
-def time_of(sets, submission):
+def time_of(sets: Sets, submission: str) -> float:
     (found,) = (s for s in sets.run.submissions if s.id == submission)
     return found.by_case["arxiv-k32"].timing.time_us.median
 
 
-def test_a_result_is_the_run_s_that_repeated_it_most_else_the_fuller_run_s(ladder):
+def test_a_result_is_the_run_s_that_repeated_it_most_else_the_fuller_run_s(ladder: Callable[..., Any]) -> None:
     full = ladder("full", [1000, 500, 250, 200, 125, 100, 50])
     again = only(ladder("again", [900, 450, 225, 180, 110, 90, 45]), "optimized", "step-02_staged_a")
     assert time_of(merged([again, full]), "optimized") == 50  # as often: the run with more beside it
@@ -53,8 +58,8 @@ def test_a_result_is_the_run_s_that_repeated_it_most_else_the_fuller_run_s(ladde
     assert merged([full]).run is full
 
 
-def test_a_submission_is_the_program_that_most_of_its_results_are_of(ladder):
-    def called(run, name):
+def test_a_submission_is_the_program_that_most_of_its_results_are_of(ladder: Callable[..., Any]) -> None:
+    def called(run: Run, name: str) -> Run:
         return replace(run, submissions=tuple(replace(s, hash=name) for s in run.submissions))
 
     full = called(ladder("full", [1000, 500, 250, 200, 125, 100, 50]), "older")
@@ -64,8 +69,8 @@ def test_a_submission_is_the_program_that_most_of_its_results_are_of(ladder):
     assert found["naive"] == "older"
 
 
-def test_a_newer_program_s_result_stands_though_an_older_was_repeated_more(ladder):
-    def measured(run, program, moment):
+def test_a_newer_program_s_result_stands_though_an_older_was_repeated_more(ladder: Callable[..., Any]) -> None:
+    def measured(run: Run, program: str, moment: str) -> Run:
         parts = []
         for s in run.submissions:
             cases = tuple(replace(c, recorded_at=moment) for c in s.cases)
@@ -82,7 +87,9 @@ def test_a_newer_program_s_result_stands_though_an_older_was_repeated_more(ladde
         assert {s.id: s.hash for s in sets.run.submissions}["optimized"] == "newer"
 
 
-def test_a_speedup_is_over_the_naive_of_its_own_run(ladder, monkeypatch, tmp_path):
+def test_a_speedup_is_over_the_naive_of_its_own_run(
+    ladder: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     figures = tmp_path / "figures.toml"
     figures.write_text(
         '[[figure]]\nlab = "spmm"\nkind = "speedup"\nwhat = "w"\nbaseline = "naive"\ndataset = "arxiv"\nk = 32\n'
@@ -91,7 +98,7 @@ def test_a_speedup_is_over_the_naive_of_its_own_run(ladder, monkeypatch, tmp_pat
     )
     monkeypatch.setattr(reported, "FIGURES", figures)
 
-    def stand_ins(run):
+    def stand_ins(run: Run) -> Run:
         cases = tuple(replace(spec, dataset_kind="stand-in") for spec in run.cases)
         return replace(run, cases=cases)
 
@@ -103,7 +110,7 @@ def test_a_speedup_is_over_the_naive_of_its_own_run(ladder, monkeypatch, tmp_pat
     assert lines_of(fast)[0].optimized == "20.0×"
 
 
-def test_the_table_names_the_set_of_each_row(ladder):
+def test_the_table_names_the_set_of_each_row(ladder: Callable[..., Any]) -> None:
     first = only(ladder("first", [1000, 500, 250, 200, 125, 100, 50]), "naive", "step-01_warp_per_row")
     second = only(ladder("second", [900, 450, 225, 180, 110, 90, 45]), "step-02_staged_a", "optimized")
     lines = ladder_table.markdown({"first": first, "second": second}).splitlines()
@@ -118,8 +125,8 @@ def test_the_table_names_the_set_of_each_row(ladder):
         ladder_table.markdown({"second": only(second, "optimized")})
 
 
-def test_a_row_of_several_sets_says_which_case_is_of_which(ladder):
-    def without(run, case):
+def test_a_row_of_several_sets_says_which_case_is_of_which(ladder: Callable[..., Any]) -> None:
+    def without(run: Run, case: str) -> Run:
         return replace(
             run,
             submissions=tuple(
@@ -134,14 +141,14 @@ def test_a_row_of_several_sets_says_which_case_is_of_which(ladder):
 
 
 @pytest.mark.parametrize("lab", ["spmm", "apsp"])
-def test_a_lab_s_page_holds_what_its_published_sets_say(lab, sets):
+def test_a_lab_s_page_holds_what_its_published_sets_say(lab: str, sets: Path) -> None:
     page = (ROOT / "reference" / lab / "README.md").read_text(encoding="utf-8")
     table = page.partition(f"{ladder_table.BEGIN}\n")[2].partition(ladder_table.END)[0]
     assert table == ladder_table.markdown(published.read_sets(sets / "h200" / lab))
 
 
 @pytest.mark.parametrize("lab", ["spmm", "apsp", "sampling", "histogram", "gcn", "scan", "sort", "transpose"])
-def test_a_lab_s_journey_holds_what_its_sets_and_the_emulator_s_launches_say(lab, sets):
+def test_a_lab_s_journey_holds_what_its_sets_and_the_emulator_s_launches_say(lab: str, sets: Path) -> None:
     ladder = sets / "h200" / lab
     pages = (PUBLISHED / "h200/journeys.md").read_text(encoding="utf-8")
     page = pages.partition(f"## {lab}\n\n")[2].partition("\n## ")[0]
@@ -154,13 +161,13 @@ def test_a_lab_s_journey_holds_what_its_sets_and_the_emulator_s_launches_say(lab
     assert steps <= {row.split("|")[0] + "|" + row.split("|")[1] for row in rows}
 
 
-def test_the_published_page_holds_what_its_sets_say_beside_courses(sets):
+def test_the_published_page_holds_what_its_sets_say_beside_courses(sets: Path) -> None:
     page = (PUBLISHED / "README.md").read_text(encoding="utf-8")
     table = page.partition(f"{courses.BEGIN}\n")[2].partition(courses.END)[0]
     assert table == courses.markdown({name: read_run(folder) for name, folder in published.sets_below(sets).items()})
 
 
-def test_a_lab_s_sets_are_its_own_and_its_steps_and_no_launches_or_sweeps(tmp_path):
+def test_a_lab_s_sets_are_its_own_and_its_steps_and_no_launches_or_sweeps(tmp_path: Path) -> None:
     for folder in ("", "steps", "steps/01-03", "launches", "sweeps/06"):
         (tmp_path / "h100/spmm" / folder).mkdir(parents=True, exist_ok=True)
         (tmp_path / "h100/spmm" / folder / "run.json").touch()
@@ -169,7 +176,7 @@ def test_a_lab_s_sets_are_its_own_and_its_steps_and_no_launches_or_sweeps(tmp_pa
     assert published.lab_folders(tmp_path) == [tmp_path / "h100/spmm"]
 
 
-def test_a_ladder_s_page_speaks_of_no_class_and_keeps_wide_sizes_apart(sets):
+def test_a_ladder_s_page_speaks_of_no_class_and_keeps_wide_sizes_apart(sets: Path) -> None:
     page = render_pages(read_run(sets / "h200/gcn/steps"))["index.html"]
     assert "References without a mark of their own: 3." in page
     assert "the class's median" not in html.unescape(page)

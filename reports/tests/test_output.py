@@ -1,14 +1,20 @@
 """The report's folder: whole or not at all, and never in place of something else."""
 
+from __future__ import annotations
+
 import filecmp
 import os
 import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
+import pytest
 from warpgrade_reports import output, publishing
 from warpgrade_reports.__main__ import main
 
 
-def test_an_earlier_report_is_replaced(make_run):
+def test_an_earlier_report_is_replaced(make_run: Callable[..., Any]) -> None:
     folder = make_run(students=1)
     assert main([str(folder)]) == 0
     stale = folder / "report/plots/stale.png"
@@ -18,7 +24,9 @@ def test_an_earlier_report_is_replaced(make_run):
     assert (folder / "report/index.html").is_file()
 
 
-def test_a_folder_with_other_files_is_left_alone(make_run, tmp_path, capsys):
+def test_a_folder_with_other_files_is_left_alone(
+    make_run: Callable[..., Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     other = tmp_path / "thesis"
     other.mkdir()
     (other / "chapter1.tex").write_text("precious")
@@ -27,12 +35,14 @@ def test_a_folder_with_other_files_is_left_alone(make_run, tmp_path, capsys):
     assert [path.name for path in other.iterdir()] == ["chapter1.tex"]
 
 
-def test_nothing_is_left_behind_when_rendering_fails(make_run, monkeypatch):
+def test_nothing_is_left_behind_when_rendering_fails(
+    make_run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = make_run(students=1)
     assert main([str(folder)]) == 0
     before = (folder / "report/index.html").read_bytes()
 
-    def run_out_of_space(*_):
+    def run_out_of_space(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(output.png, "save_matrix", run_out_of_space)
@@ -41,7 +51,7 @@ def test_nothing_is_left_behind_when_rendering_fails(make_run, monkeypatch):
     assert not [path for path in folder.iterdir() if path.name.startswith(".")]
 
 
-def test_what_a_killed_process_left_is_removed_later(tmp_path):
+def test_what_a_killed_process_left_is_removed_later(tmp_path: Path) -> None:
     long_ago = time.time() - 7200
     for name, inside in (
         (".feedback-0ldfiles", "feedback"),
@@ -55,7 +65,7 @@ def test_what_a_killed_process_left_is_removed_later(tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {".feedback-mypapers", ".feedback-runsnow_"}
 
 
-def test_the_same_records_give_the_same_bytes(make_run, tmp_path):
+def test_the_same_records_give_the_same_bytes(make_run: Callable[..., Any], tmp_path: Path) -> None:
     folder = make_run(students=2)
     for name in ("one", "two"):
         assert main([str(folder), "--output", str(tmp_path / name)]) == 0
@@ -65,7 +75,7 @@ def test_the_same_records_give_the_same_bytes(make_run, tmp_path):
     assert len(same) == len(names) >= 9
 
 
-def test_the_output_may_be_made_with_its_parents(make_run, tmp_path):
+def test_the_output_may_be_made_with_its_parents(make_run: Callable[..., Any], tmp_path: Path) -> None:
     target = tmp_path / "site/terms/spring"
     assert main([str(make_run(students=1)), "--output", str(target)]) == 0
     assert (target / "table.csv").is_file()

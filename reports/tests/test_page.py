@@ -1,38 +1,44 @@
 """The page: complete in itself, honest about what is missing, and safe whatever a name or a message holds."""
 
+from __future__ import annotations
+
 import json
 import posixpath
 import re
 from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import Page, render
+from synthetic import SyntheticRun
 from warpgrade_reports.verdicts import STYLES
 
 EVIL = '<script>alert("1")</script><img src=x onerror=alert(2)> & \'"=cmd|calc $x^2_$ \u202eevil \x1b[31m'
 
 
-def named(title):
-    def change(run):
+def named(title: str) -> Callable[..., Any]:
+    def change(run: SyntheticRun) -> None:
         run.submissions[0]["title"] = title
 
     return change
 
 
-def fail(record, verdict, **fields):
+def fail(record: dict[str, Any], verdict: str, **fields: dict[str, str] | str) -> None:
     for key in ("timing", "ratios", "floor", "throughput_nnz_per_s"):
         record.pop(key, None)
     record["outcome"] = {"verdict": verdict, **fields}
 
 
-def pages_of(folder):
+def pages_of(folder: Path) -> dict[str, Page]:
     """Every page of the report, by its path in the report's folder."""
     report = folder / "report"
     files = report.rglob("*.html")
     return {file.relative_to(report).as_posix(): Page(file.read_text(encoding="utf-8")) for file in files}
 
 
-def assert_links_lead_somewhere(pages):
+def assert_links_lead_somewhere(pages: dict[str, Page]) -> None:
     """An id stands once on its page; every link leads to one of the pages, and to an id of it where it names one."""
     ids = {}
     for name, page in pages.items():
@@ -48,7 +54,7 @@ def assert_links_lead_somewhere(pages):
 
 
 @pytest.mark.parametrize("fixture", ["cuda_run", "emulator_run"])
-def test_the_pages_load_nothing(fixture, request):
+def test_the_pages_load_nothing(fixture: str, request: pytest.FixtureRequest) -> None:
     _, _, folder = request.getfixturevalue(fixture)
     for page in pages_of(folder).values():
         for tag, attributes in page.elements:
@@ -63,7 +69,7 @@ def test_the_pages_load_nothing(fixture, request):
 
 
 @pytest.mark.parametrize("fixture", ["cuda_run", "emulator_run"])
-def test_every_link_has_its_target_and_every_submission_its_page(fixture, request):
+def test_every_link_has_its_target_and_every_submission_its_page(fixture: str, request: pytest.FixtureRequest) -> None:
     run, _, folder = request.getfixturevalue(fixture)
     pages = pages_of(folder)
     assert_links_lead_somewhere(pages)
@@ -77,7 +83,7 @@ def test_every_link_has_its_target_and_every_submission_its_page(fixture, reques
         assert sum(shown in page.source for page in apart.values()) == 1, submission["id"]
 
 
-def test_a_run_without_students_is_one_page_with_a_section_a_submission(make_run):
+def test_a_run_without_students_is_one_page_with_a_section_a_submission(make_run: Callable[..., Any]) -> None:
     folder = make_run(students=0)
     render(folder)
     pages = pages_of(folder)
@@ -90,14 +96,14 @@ def test_a_run_without_students_is_one_page_with_a_section_a_submission(make_run
 
 
 @pytest.mark.parametrize("fixture", ["cuda_run", "emulator_run"])
-def test_the_matrix_has_the_verdicts_of_the_records(fixture, request):
+def test_the_matrix_has_the_verdicts_of_the_records(fixture: str, request: pytest.FixtureRequest) -> None:
     run, page, _ = request.getfixturevalue(fixture)
     counted = Counter(record["outcome"]["verdict"] for record in run.records)
     for verdict in STYLES:
         assert len(page.all("td", f"v-{verdict}")) == counted[verdict], verdict
 
 
-def test_the_class_table_has_the_counts_of_the_records(cuda_run):
+def test_the_class_table_has_the_counts_of_the_records(cuda_run: tuple[SyntheticRun, Page, Path]) -> None:
     run, page, _ = cuda_run
     words = page.words()
     for submission in run.submissions:
@@ -111,7 +117,7 @@ def test_the_class_table_has_the_counts_of_the_records(cuda_run):
         )
 
 
-def test_the_mean_speedup_is_that_of_the_records(cuda_run):
+def test_the_mean_speedup_is_that_of_the_records(cuda_run: tuple[SyntheticRun, Page, Path]) -> None:
     run, page, _ = cuda_run
     for k in (32, 256):
         ratios = [
@@ -127,7 +133,7 @@ def test_the_mean_speedup_is_that_of_the_records(cuda_run):
         assert f"{len(ratios)}/{len(ratios)}" in page.words()
 
 
-def test_hostile_names_stay_text(make_run):
+def test_hostile_names_stay_text(make_run: Callable[..., Any]) -> None:
     page = render(make_run(named(EVIL), students=2))
     assert len(page.all("script")) == 1, "the page's own"
     assert "<script>alert" not in page.source
@@ -137,7 +143,7 @@ def test_hostile_names_stay_text(make_run):
         assert not any(name.startswith("on") for name in attributes)
 
 
-def test_half_a_surrogate_in_a_name_is_replaced(make_run):
+def test_half_a_surrogate_in_a_name_is_replaced(make_run: Callable[..., Any]) -> None:
     folder = make_run(students=1)
     text = (folder / "run.json").read_text(encoding="utf-8")
     (folder / "run.json").write_text(
@@ -147,8 +153,8 @@ def test_half_a_surrogate_in_a_name_is_replaced(make_run):
 
 
 @pytest.mark.parametrize("field", ["message", "reason", "next_step", "pattern", "output"])
-def test_hostile_texts_in_records_stay_text(make_run, field):
-    def change(run):
+def test_hostile_texts_in_records_stay_text(make_run: Callable[..., Any], field: str) -> None:
+    def change(run: SyntheticRun) -> None:
         record = run.records[0]
         fail(record, "wrong_answer", message="m", next_step="n", reason="r", details={"output": "o"})
         if field == "pattern":
@@ -163,8 +169,8 @@ def test_hostile_texts_in_records_stay_text(make_run, field):
     assert 'alert("1")' in page.text
 
 
-def test_every_chart_escapes_dataset_names(make_run):
-    def change(run):
+def test_every_chart_escapes_dataset_names(make_run: Callable[..., Any]) -> None:
+    def change(run: SyntheticRun) -> None:
         for case in run.cases:
             if case["dataset"] == "arxiv":
                 case["dataset"] = "<b>arxiv</b>"
@@ -175,15 +181,15 @@ def test_every_chart_escapes_dataset_names(make_run):
     assert "<b>arxiv</b>" in page.text
 
 
-def test_a_message_keeps_its_lines(make_run):
-    def change(run):
+def test_a_message_keeps_its_lines(make_run: Callable[..., Any]) -> None:
+    def change(run: SyntheticRun) -> None:
         fail(run.records[0], "runtime_error", message="first line\nsecond line")
 
     assert "first line\nsecond line" in render(make_run(change, students=1, faults=0)).text
 
 
-def test_judge_faults_and_cases_not_run_are_told_from_faults_of_the_submission(make_run):
-    def change(run):
+def test_judge_faults_and_cases_not_run_are_told_from_faults_of_the_submission(make_run: Callable[..., Any]) -> None:
+    def change(run: SyntheticRun) -> None:
         fail(run.records[0], "judge_fault", message="the device was lost")
         fail(run.records[1], "not_run", message="stopped by the operator")
         fail(run.records[2], "wrong_answer", message="c[0,0] want 1 got 2")
@@ -201,8 +207,8 @@ def test_judge_faults_and_cases_not_run_are_told_from_faults_of_the_submission(m
     assert len({STYLES[name].letter for name in STYLES}) == len(STYLES)
 
 
-def test_a_case_that_is_left_out_is_not_called_for_again(make_run):
-    def change(run):
+def test_a_case_that_is_left_out_is_not_called_for_again(make_run: Callable[..., Any]) -> None:
+    def change(run: SyntheticRun) -> None:
         fail(run.records[0], "not_run", reason="left_out", message="rows and columns differ")
 
     words = render(make_run(change, students=1, faults=0)).words()
@@ -211,8 +217,8 @@ def test_a_case_that_is_left_out_is_not_called_for_again(make_run):
     assert "not judged, nobody's zero" not in words
 
 
-def test_a_failure_shows_pattern_mismatches_and_the_next_step(make_run):
-    def change(run):
+def test_a_failure_shows_pattern_mismatches_and_the_next_step(make_run: Callable[..., Any]) -> None:
+    def change(run: SyntheticRun) -> None:
         record = run.records[0]
         fail(
             record,
@@ -234,8 +240,8 @@ def test_a_failure_shows_pattern_mismatches_and_the_next_step(make_run):
     assert "Next: repeat it: make test LAB=spmm CASE=synth-uniform-k32" in words
 
 
-def test_a_pattern_that_the_message_tells_already_is_not_told_twice(make_run):
-    def change(run):
+def test_a_pattern_that_the_message_tells_already_is_not_told_twice(make_run: Callable[..., Any]) -> None:
+    def change(run: SyntheticRun) -> None:
         fail(run.records[0], "wrong_answer", message="c[17,4] want 1 got 2; rows longer than 32 are wrong")
         run.records[0]["pattern"] = "rows longer than 32 are wrong"
 
@@ -244,8 +250,8 @@ def test_a_pattern_that_the_message_tells_already_is_not_told_twice(make_run):
     assert "Pattern:" not in words
 
 
-def test_the_emulators_findings_name_place_thread_and_allocation(make_run):
-    def change(run):
+def test_the_emulators_findings_name_place_thread_and_allocation(make_run: Callable[..., Any]) -> None:
+    def change(run: SyntheticRun) -> None:
         run._fail(run.records[0], ("runtime_error", "out_of_bounds", "store past the end of c"))
         run.records[0].pop("timing", None)
 
@@ -256,7 +262,9 @@ def test_the_emulators_findings_name_place_thread_and_allocation(make_run):
     assert "guard the last block: if (row < a.rows)" in words
 
 
-def test_an_emulator_run_shows_counters_and_says_why_there_are_no_times(emulator_run):
+def test_an_emulator_run_shows_counters_and_says_why_there_are_no_times(
+    emulator_run: tuple[SyntheticRun, Page, Path],
+) -> None:
     _, page, _ = emulator_run
     ids = {attributes.get("id") for _, attributes in page.elements}
     assert "counters" in ids
@@ -273,8 +281,8 @@ def test_an_emulator_run_shows_counters_and_says_why_there_are_no_times(emulator
         assert title in page.words()
 
 
-def test_a_run_without_speed_on_a_gpu_says_so(make_run):
-    def change(run):
+def test_a_run_without_speed_on_a_gpu_says_so(make_run: Callable[..., Any]) -> None:
+    def change(run: SyntheticRun) -> None:
         run.run["speed_measured"] = False
         for record in run.records:
             for key in ("timing", "ratios", "floor", "throughput_nnz_per_s"):
@@ -284,7 +292,7 @@ def test_a_run_without_speed_on_a_gpu_says_so(make_run):
     assert "Speed was not measured: this run judged correctness only" in words
 
 
-def test_a_gpu_run_of_correctness_cases_alone_has_no_empty_speed_sections(make_run):
+def test_a_gpu_run_of_correctness_cases_alone_has_no_empty_speed_sections(make_run: Callable[..., Any]) -> None:
     folder = make_run(students=1, graphs=[])
     page = render(folder)
     ids = {attributes.get("id") for _, attributes in page.elements}
@@ -293,8 +301,8 @@ def test_a_gpu_run_of_correctness_cases_alone_has_no_empty_speed_sections(make_r
     assert "this run judged correctness only" in page.words()
 
 
-def test_a_class_in_which_nothing_was_measured_says_so(make_run):
-    def change(run):
+def test_a_class_in_which_nothing_was_measured_says_so(make_run: Callable[..., Any]) -> None:
+    def change(run: SyntheticRun) -> None:
         for record in run.records:
             fail(record, "runtime_error", message="illegal address")
 
@@ -302,8 +310,8 @@ def test_a_class_in_which_nothing_was_measured_says_so(make_run):
     assert "Speed-up over cusparse default, K = 32: nothing was measured." in words
 
 
-def test_an_unsandboxed_run_and_skipped_cases_are_announced(make_run):
-    def change(run):
+def test_an_unsandboxed_run_and_skipped_cases_are_announced(make_run: Callable[..., Any]) -> None:
+    def change(run: SyntheticRun) -> None:
         run.run["sandbox"] = "unsandboxed"
         run.run["skipped_cases"] = [{"case": "ppa-k32", "why": "the source is not on this machine"}]
 
@@ -313,8 +321,8 @@ def test_an_unsandboxed_run_and_skipped_cases_are_announced(make_run):
     assert "ppa-k32 the source is not on this machine" in words
 
 
-def test_the_compilers_figures_are_shown_and_spills_are_marked(make_run):
-    def change(run):
+def test_the_compilers_figures_are_shown_and_spills_are_marked(make_run: Callable[..., Any]) -> None:
+    def change(run: SyntheticRun) -> None:
         kernel = run.compilations["optimized"]["kernels"][0]
         kernel.update(
             name="spmm_row_kernel",
@@ -330,8 +338,8 @@ def test_the_compilers_figures_are_shown_and_spills_are_marked(make_run):
     assert len(page.all("tr", "spills")) == 1
 
 
-def test_a_submission_that_was_not_compiled_shows_the_compilers_words(make_run):
-    def break_first(run):
+def test_a_submission_that_was_not_compiled_shows_the_compilers_words(make_run: Callable[..., Any]) -> None:
+    def break_first(run: SyntheticRun) -> None:
         name = run.submissions[0]["id"]
         run.compilations[name] |= {"status": "compile_error", "message": "one error", "kernels": []}
         run.logs[name] = 'spmm.cu(41): error: identifier "blockIdy" is undefined'
@@ -348,8 +356,10 @@ def test_a_submission_that_was_not_compiled_shows_the_compilers_words(make_run):
 @pytest.mark.parametrize(
     ("low", "high", "word"), [(1.2, 1.4, "reached"), (0.9, 1.4, "within noise"), (0.5, 0.9, "missed")]
 )
-def test_a_threshold_is_reached_missed_or_within_noise(make_run, low, high, word):
-    def change(run):
+def test_a_threshold_is_reached_missed_or_within_noise(
+    make_run: Callable[..., Any], low: float, high: float, word: str
+) -> None:
+    def change(run: SyntheticRun) -> None:
         for record in run.records:
             if "ratios" in record:
                 record["ratios"]["cusparse_default"] |= {"median": (low + high) / 2, "low": low, "high": high}
@@ -360,7 +370,7 @@ def test_a_threshold_is_reached_missed_or_within_noise(make_run, low, high, word
     assert page.words().count(f" {word} 1.00×") == speed
 
 
-def test_raw_samples_appear_for_an_appeal_only(make_run):
+def test_raw_samples_appear_for_an_appeal_only(make_run: Callable[..., Any]) -> None:
     folder = make_run(students=1, faults=0)
     assert "submission_event_us" not in render(folder).words()
     appeal = render(folder, "--open-appeal-details")
@@ -369,7 +379,7 @@ def test_raw_samples_appear_for_an_appeal_only(make_run):
     assert all("open" in details for details in appeal.all("details", "evidence"))
 
 
-def test_the_journey_appears_with_the_ladders_steps_only(make_run):
+def test_the_journey_appears_with_the_ladders_steps_only(make_run: Callable[..., Any]) -> None:
     ladder = render(make_run(students=0, kind="ladder"))
     assert "journey" in {attributes.get("id") for _, attributes in ladder.elements}
     assert "K = 32: over naive over the step before" in ladder.words()
@@ -377,27 +387,27 @@ def test_the_journey_appears_with_the_ladders_steps_only(make_run):
     assert "journey" not in {attributes.get("id") for _, attributes in group.elements}
 
 
-def test_a_large_class_becomes_a_strip_and_a_small_one_keeps_its_colours(make_run):
+def test_a_large_class_becomes_a_strip_and_a_small_one_keeps_its_colours(make_run: Callable[..., Any]) -> None:
     assert not render(make_run(students=4)).all("circle", "crowd")
     assert render(make_run(students=12, name="large")).all("circle", "crowd")
 
 
-def test_a_run_of_references_alone_is_rendered(make_run):
+def test_a_run_of_references_alone_is_rendered(make_run: Callable[..., Any]) -> None:
     assert "No student's submission is in this run" in render(make_run(students=0)).words()
 
 
-def test_words_of_a_later_version_are_shown_as_they_are(make_run):
-    def change(run):
+def test_words_of_a_later_version_are_shown_as_they_are(make_run: Callable[..., Any]) -> None:
+    def change(run: SyntheticRun) -> None:
         fail(run.records[0], "power_cut", message="unknown to this version")
 
     page = render(make_run(change, students=1, faults=0))
     assert page.words().count("power cut") >= 2, "in the legend and where it was given"
 
 
-def test_a_plan_that_pays_late_and_its_memory_are_told(make_run):
+def test_a_plan_that_pays_late_and_its_memory_are_told(make_run: Callable[..., Any]) -> None:
     late = []
 
-    def change(run):
+    def change(run: SyntheticRun) -> None:
         timed = [record for record in run.records if "timing" in record]
         for record in timed:
             record["timing"]["break_even_runs"] = 100
@@ -410,12 +420,12 @@ def test_a_plan_that_pays_late_and_its_memory_are_told(make_run):
     assert "<small>12.3 MB</small>" in source
 
 
-def test_the_emulators_page_has_the_plans_memory(emulator_run):
+def test_the_emulators_page_has_the_plans_memory(emulator_run: tuple[SyntheticRun, Page, Path]) -> None:
     _, _, folder = emulator_run
     assert any("plan's memory" in page.source for page in pages_of(folder).values())
 
 
-def test_the_page_names_the_nodes_whose_times_decided_on_thresholds(make_run):
+def test_the_page_names_the_nodes_whose_times_decided_on_thresholds(make_run: Callable[..., Any]) -> None:
     folder = make_run()
     assert "Times of these nodes" not in render(folder).source
     scores = json.loads((folder / "scores.json").read_text(encoding="utf-8"))

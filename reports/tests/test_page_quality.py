@@ -4,10 +4,14 @@ Nothing is wider than the window, letters are 12 pixels or more, also in a chart
 WCAG's levels A and AA, headings skip no level, and the demo's class prints on six pages.
 """
 
+from __future__ import annotations
+
 import re
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
 import pytest
 from browser import CHROMIUM, LOOK, ask, browse
@@ -24,7 +28,7 @@ WARPGRADE = ROOT / "build/bin/warpgrade"
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory):
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Every kind of page that the project makes, with every verdict, a late student, a refusal and long names."""
     folder = tmp_path_factory.mktemp("pages")
     run = made_class(folder / "run")
@@ -55,7 +59,7 @@ def pages(tmp_path_factory):
     return found
 
 
-def made_class(folder):
+def made_class(folder: Path) -> Path:
     """A class of seven, one late, one refused, one who must be faster before points are earned."""
     made = SyntheticClass(students=7, graphs=["arxiv", "ddi"], faults=0.6)
     made.run["policy"] = made.run["policy"].replace("gate: correct", "gate: {correct, faster_than: {naive: 1000}}")
@@ -69,7 +73,7 @@ def made_class(folder):
     return made.write(folder)
 
 
-def pairs_of(run, folder):
+def pairs_of(run: Path, folder: Path) -> dict[str, Path]:
     """A pair of programs beside each other, and one of which fingerprints alone were kept."""
     kept = folder / "kept.json"
     keep_fingerprints(find_similar(run, "spmm", None).comparison, run, kept)
@@ -77,7 +81,7 @@ def pairs_of(run, folder):
     return {"pair": folder / "similar/1.html", "kept pair": folder / "similar/2.html"}
 
 
-def report_of(run, of):
+def report_of(run: Path, of: str) -> dict[str, Path]:
     """A run's index and the largest of its submissions' pages, without the plots that the command makes as well."""
     for name, text in render_pages(read_run(run)).items():
         page = run / "report" / name
@@ -89,7 +93,9 @@ def report_of(run, of):
 
 
 @pytest.fixture(scope="module")
-def looks(pages, tmp_path_factory):
+def looks(
+    pages: dict[str, Path], tmp_path_factory: pytest.TempPathFactory
+) -> dict[tuple[str, int, bool], dict[str, bool | int | list[Any]]]:
     """What the browser says of each page: by kind, width and darkness."""
     places = [(page, width) for page in pages.values() for width in (390, 1400)]
     names = [(kind, width) for kind in pages for width in (390, 1400)]
@@ -103,40 +109,48 @@ def looks(pages, tmp_path_factory):
     }
 
 
-def test_the_browser_shows_what_was_asked_for(looks):
+def test_the_browser_shows_what_was_asked_for(
+    looks: dict[tuple[str, int, bool], dict[str, bool | int | list[Any]]],
+) -> None:
     for (_, width, dark), look in looks.items():
         assert "error" not in look, look
         assert (look["window"], look["dark"]) == (width, dark)
 
 
-def test_no_page_is_wider_than_a_phone(looks):
+def test_no_page_is_wider_than_a_phone(looks: dict[tuple[str, int, bool], dict[str, bool | int | list[Any]]]) -> None:
     assert {key: look["content"] for key, look in looks.items() if look["content"] > look["window"]} == {}
 
 
-def test_axe_finds_nothing_of_levels_a_and_aa(looks):
+def test_axe_finds_nothing_of_levels_a_and_aa(
+    looks: dict[tuple[str, int, bool], dict[str, bool | int | list[Any]]],
+) -> None:
     found = {f"{key} {finding}" for key, look in looks.items() for finding in look["axe"]}
     assert found == set()
 
 
-def test_headings_skip_no_level(looks):
+def test_headings_skip_no_level(looks: dict[tuple[str, int, bool], dict[str, bool | int | list[Any]]]) -> None:
     for key, look in looks.items():
         levels = look["headings"]
         assert levels[0] == 1, key
         assert all(after <= before + 1 for before, after in pairwise(levels)), (key, levels)
 
 
-def test_a_student_reads_letters_of_12_pixels_and_more(looks):
+def test_a_student_reads_letters_of_12_pixels_and_more(
+    looks: dict[tuple[str, int, bool], dict[str, bool | int | list[Any]]],
+) -> None:
     for (kind, *_), look in looks.items():
         if kind == "leaderboard" or kind.startswith("feedback"):
             assert look["letters"][0] >= 11.99, (kind, look["letters"])
 
 
-def test_charts_have_letters_of_12_pixels_on_a_phone(looks):
+def test_charts_have_letters_of_12_pixels_on_a_phone(
+    looks: dict[tuple[str, int, bool], dict[str, bool | int | list[Any]]],
+) -> None:
     small = {k: look["chart_letters"] for (k, width, _), look in looks.items() if width == 390}
     assert {kind: letters for kind, letters in small.items() if letters[0] < 11.99} == {}
 
 
-def test_the_demos_class_of_eight_prints_on_six_pages(pages, tmp_path):
+def test_the_demos_class_of_eight_prints_on_six_pages(pages: dict[str, Path], tmp_path: Path) -> None:
     """Eight students and two of the staff's solutions on 26 cases, as the demo judges them without a GPU."""
     pdf = tmp_path / "page.pdf"
     browse(tmp_path, "--no-pdf-header-footer", f"--print-to-pdf={pdf}", pages["emulator's index"].as_uri())

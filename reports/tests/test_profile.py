@@ -1,13 +1,21 @@
 """What makes a submission slow, as its section shows it."""
 
-from conftest import render
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from conftest import Page, render
+from synthetic import SyntheticRun
+from warpgrade_reports.model import Submission
 from warpgrade_reports.profile import findings_of, kernel_name, profile_of
 from warpgrade_reports.reading import read_run
 
 KERNEL = "(anonymous namespace)::spmm_kernel"
 
 
-def _finding(severity, message):
+def _finding(severity: float, message: str) -> dict[str, float | list[dict[str, float | str]] | str]:
     place = {"file": "spmm.cu", "line": 31, "text": "32.0 sectors per request where 4.0 would be enough", "share": 0.8}
     return {
         "disease": "uncoalesced",
@@ -19,7 +27,7 @@ def _finding(severity, message):
     }
 
 
-def _line(number, instructions, **more):
+def _line(number: int, instructions: int, **more: int) -> dict[str, int | str]:
     return {
         "file": "spmm.cu",
         "line": number,
@@ -30,7 +38,7 @@ def _line(number, instructions, **more):
     }
 
 
-def _profiled(run):
+def _profiled(run: SyntheticRun) -> None:
     """The submission of the first record gets a profile on two cases, the second the larger and worse."""
     name = next(r["submission"]["id"] for r in run.records if r["outcome"]["verdict"] == "accepted")
     mine = [r for r in run.records if r["submission"]["id"] == name and r["outcome"]["verdict"] == "accepted"][:2]
@@ -51,12 +59,12 @@ def _profiled(run):
         ]
 
 
-def _profiled_submission(folder):
+def _profiled_submission(folder: Path) -> Submission:
     run = read_run(folder)
     return next(s for s in (*run.students, *run.staff) if findings_of(s))
 
 
-def test_a_finding_is_told_once_from_its_worst_case(make_run):
+def test_a_finding_is_told_once_from_its_worst_case(make_run: Callable[..., Any]) -> None:
     submission = _profiled_submission(make_run(_profiled, backend="emulator", students=1, faults=0))
     (finding,) = findings_of(submission)
     assert (finding.title, finding.kernel, finding.cases) == ("uncoalesced access", "spmm_kernel", 2)
@@ -64,7 +72,7 @@ def test_a_finding_is_told_once_from_its_worst_case(make_run):
     assert finding.places[0].where == "spmm.cu:31"
 
 
-def test_the_lines_are_those_of_the_case_of_most_instructions(make_run):
+def test_the_lines_are_those_of_the_case_of_most_instructions(make_run: Callable[..., Any]) -> None:
     submission = _profiled_submission(make_run(_profiled, backend="emulator", students=1, faults=0))
     profile = profile_of(submission)
     assert profile.case == findings_of(submission)[0].case
@@ -77,7 +85,7 @@ def test_the_lines_are_those_of_the_case_of_most_instructions(make_run):
     assert not profile.has_atomics
 
 
-def test_the_page_shows_findings_and_lines(make_run):
+def test_the_page_shows_findings_and_lines(make_run: Callable[..., Any]) -> None:
     words = render(make_run(_profiled, backend="emulator", students=1, faults=0)).words()
     assert "What makes it slow" in words
     assert "spmm.cu:31 32.0 sectors per request where 4.0 would be enough (80.0 %)" in words
@@ -85,8 +93,8 @@ def test_the_page_shows_findings_and_lines(make_run):
     assert "sum += b[31];" in words
 
 
-def test_counters_of_the_wrong_kinds_are_left_out(make_run):
-    def change(run):
+def test_counters_of_the_wrong_kinds_are_left_out(make_run: Callable[..., Any]) -> None:
+    def change(run: SyntheticRun) -> None:
         for record in run.records:
             if "counters" in record:
                 record["counters"]["findings"] = ["text", {"disease": 7, "places": {}}, 3]
@@ -95,10 +103,10 @@ def test_counters_of_the_wrong_kinds_are_left_out(make_run):
     assert render(make_run(change, backend="emulator", students=1, faults=0)).words()
 
 
-def test_a_run_without_profiles_has_no_such_section(emulator_run):
+def test_a_run_without_profiles_has_no_such_section(emulator_run: tuple[SyntheticRun, Page, Path]) -> None:
     _, page, _ = emulator_run
     assert "What makes it slow" not in page.words()
 
 
-def test_an_anonymous_namespace_says_nothing():
+def test_an_anonymous_namespace_says_nothing() -> None:
     assert kernel_name(KERNEL) == "spmm_kernel"

@@ -1,14 +1,20 @@
 """Rooflines of published records of an H100 and an H200, under the rates of NVIDIA's data sheets."""
 
+from __future__ import annotations
+
 import json
 import re
 import shutil
+from collections.abc import Callable
 from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import Page
 from synthetic_class import SyntheticClass
 from warpgrade_reports import roofline, roofline_png, roofline_svg
+from warpgrade_reports.model import Run
 from warpgrade_reports.page import render_pages
 from warpgrade_reports.reading import read_run
 from warpgrade_reports.text import lines_of
@@ -18,7 +24,7 @@ SHEETS = {"h100": 3.35e12, "h200": 4.8e12}
 RATES = {"l2_bytes_per_s": 8e12, "l2_bytes": 5e7, "launch_us": 2.0, "fp32_per_s": 6.7e13}
 
 
-def limited(source, folder, operations=None, dram=4.8e12):
+def limited(source: Path, folder: Path, operations: Callable[..., Any] | None = None, dram: float = 4.8e12) -> Run:
     """A copy of a run whose scores.json has limits; `operations` of a width k, on fp32."""
     shutil.copytree(source, folder)
     rates = {**RATES, "dram_bytes_per_s": dram}
@@ -43,17 +49,19 @@ def limited(source, folder, operations=None, dram=4.8e12):
 
 
 @pytest.fixture
-def published(sets, tmp_path):
+def published(sets: Path, tmp_path: Path) -> Callable[..., Any]:
     """A copy of a published run with limits."""
 
-    def make(card, lab, **more):
+    def make(card: str, lab: str, **more: Callable[..., Any]) -> Run:
         return limited(sets / card / lab, tmp_path / f"{card}-{lab}", dram=SHEETS[card], **more)
 
     return make
 
 
 @pytest.mark.parametrize("card", ["h100", "h200"])
-def test_the_best_vector_add_stays_below_the_data_sheets_bandwidth_and_near_it(card, published):
+def test_the_best_vector_add_stays_below_the_data_sheets_bandwidth_and_near_it(
+    card: str, published: Callable[..., Any]
+) -> None:
     (found,) = roofline.rooflines_of(published(card, "vector_add"))
     assert not found.counts
     large = found.columns[-1]
@@ -62,7 +70,9 @@ def test_the_best_vector_add_stays_below_the_data_sheets_bandwidth_and_near_it(c
     assert 0.8 < large.best_step < 1.0
 
 
-def test_of_matmul_x_is_operations_a_byte_and_the_ladder_climbs_from_naive_to_the_best(published):
+def test_of_matmul_x_is_operations_a_byte_and_the_ladder_climbs_from_naive_to_the_best(
+    published: Callable[..., Any],
+) -> None:
     (found,) = roofline.rooflines_of(published("h200", "matmul", operations=lambda k: 2.0 * k**3))
     assert found.counts
     assert found.steps == ("naive", "01_shared_tiles", "02_register_tiles", "03_vector_loads", "optimized")
@@ -73,7 +83,7 @@ def test_of_matmul_x_is_operations_a_byte_and_the_ladder_climbs_from_naive_to_th
     assert square.best_step < 1
 
 
-def test_cases_of_one_size_stand_beside_each_other_in_their_order(published):
+def test_cases_of_one_size_stand_beside_each_other_in_their_order(published: Callable[..., Any]) -> None:
     (found,) = roofline.rooflines_of(published("h100", "histogram"))
     assert len({column.x for column in found.columns}) == 1
     places, wide = roofline_svg.places(found, 0, 900)
@@ -83,7 +93,7 @@ def test_cases_of_one_size_stand_beside_each_other_in_their_order(published):
     assert "stand beside each other" in roofline_svg.draw(found)
 
 
-def test_small_cases_stand_under_the_launch_then_under_l2_then_under_dram(published):
+def test_small_cases_stand_under_the_launch_then_under_l2_then_under_dram(published: Callable[..., Any]) -> None:
     (found,) = roofline.rooflines_of(published("h100", "sampling"))
     assert [roof.label for roof in found.roofs] == ["launch", "L2", "DRAM"]
     (start, first), (knee, rate) = found.roofs[0].corners
@@ -94,20 +104,20 @@ def test_small_cases_stand_under_the_launch_then_under_l2_then_under_dram(publis
 
 
 @pytest.mark.parametrize("lab", ["spmm", "apsp", "gcn", "scan", "reduction"])
-def test_every_solution_stands_in_the_picture_once(lab, published):
+def test_every_solution_stands_in_the_picture_once(lab: str, published: Callable[..., Any]) -> None:
     run = published("h100", lab)
     timed = sum(s.by_case[spec.id].timing is not None for s in run.submissions for spec in run.speed_cases)
     drawn = [value for each in roofline.rooflines_of(run) for column in each.columns for value in column.steps]
     assert sum(value is not None for value in drawn) == timed > 0
 
 
-def test_without_limits_there_is_no_roofline(sets):
+def test_without_limits_there_is_no_roofline(sets: Path) -> None:
     run = read_run(sets / "h100/scan")
     assert roofline.rooflines_of(run) == []
     assert "What the device allows" not in render_pages(run)["index.html"]
 
 
-def test_a_class_is_dots_and_who_failed_is_no_dot(tmp_path):
+def test_a_class_is_dots_and_who_failed_is_no_dot(tmp_path: Path) -> None:
     made = SyntheticClass(students=9, graphs=["arxiv"], faults=0.6)
     late = next(r for r in made.records if r["submission"]["role"] == "student" and "timing" in r)
     late["outcome"] = {"verdict": "wrong_answer"}  # after it was timed
@@ -120,7 +130,7 @@ def test_a_class_is_dots_and_who_failed_is_no_dot(tmp_path):
     assert sorted(path.count("M") for path in dots) == right
 
 
-def test_the_page_has_the_figures_of_the_picture_as_a_table(published):
+def test_the_page_has_the_figures_of_the_picture_as_a_table(published: Callable[..., Any]) -> None:
     run = published("h200", "vector_add")
     (found,) = roofline.rooflines_of(run)
     words = Page(render_pages(run)["index.html"]).words()
@@ -129,7 +139,7 @@ def test_the_page_has_the_figures_of_the_picture_as_a_table(published):
     assert f"{100 * found.columns[-1].best_step:.1f} %" in words
 
 
-def test_the_picture_is_a_file_as_well(published, tmp_path):
+def test_the_picture_is_a_file_as_well(published: Callable[..., Any], tmp_path: Path) -> None:
     (found,) = roofline.rooflines_of(published("h200", "transpose"))
     roofline_png.save_roofline(found, tmp_path)
     assert (tmp_path / f"{found.slug}.png").read_bytes().startswith(b"\x89PNG")

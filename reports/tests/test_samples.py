@@ -1,6 +1,10 @@
 """Records whose samples nobody wants: their text is left out before the rest is parsed, and sealed all the same."""
 
+from __future__ import annotations
+
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 from synthetic import SyntheticRun, canonical, sealed
@@ -10,15 +14,15 @@ from warpgrade_reports.source import ReportInputError, parse_node
 
 
 @pytest.fixture(scope="module")
-def run_folder(tmp_path_factory):
+def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return SyntheticRun("cuda", 3, 1, "samples", ["arxiv"]).write(tmp_path_factory.mktemp("samples") / "run")
 
 
-def lines_of(folder):
+def lines_of(folder: Path) -> list[str]:
     return (folder / "records.jsonl").read_text(encoding="utf-8").splitlines()
 
 
-def test_what_is_left_is_the_record_without_its_samples(run_folder):
+def test_what_is_left_is_the_record_without_its_samples(run_folder: Path) -> None:
     timed = 0
     for line in lines_of(run_folder):
         short = without_samples(line)
@@ -32,7 +36,7 @@ def test_what_is_left_is_the_record_without_its_samples(run_folder):
     assert timed > 0
 
 
-def test_both_ways_to_read_give_the_same_run_but_for_the_samples(run_folder):
+def test_both_ways_to_read_give_the_same_run_but_for_the_samples(run_folder: Path) -> None:
     short, whole = read_run(run_folder, samples=False), read_run(run_folder)
     for one, other in zip(short.submissions, whole.submissions, strict=True):
         for case, full in zip(one.cases, other.cases, strict=True):
@@ -60,7 +64,7 @@ def test_both_ways_to_read_give_the_same_run_but_for_the_samples(run_folder):
         {"timing": {"samples": {}}},
     ],
 )
-def test_no_other_field_and_no_text_is_taken_for_the_samples(record):
+def test_no_other_field_and_no_text_is_taken_for_the_samples(record: dict[str, Any]) -> None:
     short = without_samples(canonical(record))
     if short is None or not has_no_samples(json.loads(short)):
         return  # then all of it is read
@@ -68,7 +72,7 @@ def test_no_other_field_and_no_text_is_taken_for_the_samples(record):
     assert json.loads(short) == record
 
 
-def test_a_sample_that_was_changed_is_seen_though_it_is_not_parsed(run_folder, tmp_path):
+def test_a_sample_that_was_changed_is_seen_though_it_is_not_parsed(run_folder: Path, tmp_path: Path) -> None:
     lines = lines_of(run_folder)
     place = next(i for i, line in enumerate(lines) if '"submission_us":[' in line)
     lines[place] = lines[place].replace('"submission_us":[', '"submission_us":[7,', 1)
@@ -80,7 +84,7 @@ def test_a_sample_that_was_changed_is_seen_though_it_is_not_parsed(run_folder, t
 
 
 @pytest.mark.parametrize("text", ["bell \b", "form \f", "carriage\rreturn", "a\r\nb", "nul \0", "\u202e"])
-def test_controls_that_json_escapes_are_made_plain_before_anybody_reads_them(text):
+def test_controls_that_json_escapes_are_made_plain_before_anybody_reads_them(text: str) -> None:
     node = parse_node(canonical(sealed({"message": text})), "here", "next")
     assert node.text("message") == node.value["message"]
     assert not set(node.value["message"]) & set("\b\f\r\0\u202e")

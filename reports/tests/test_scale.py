@@ -1,8 +1,11 @@
 """A course of 200: quick enough to wait for, small enough to mail, and its table is found in and scrolled well."""
 
+from __future__ import annotations
+
 import os
 import re
 import tracemalloc
+from pathlib import Path
 
 import pytest
 from browser import CHROMIUM, ask
@@ -27,7 +30,7 @@ PROBE = """
 
 
 @pytest.fixture(scope="module", params=["cuda", "emulator"])
-def large(request, tmp_path_factory):
+def large(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
     """The report of 200 students on 26 cases for speed, and how many seconds of processor time it took."""
     run = SyntheticRun(backend=request.param, students=200, graphs=list(GRAPHS))
     assert sum(case["kind"] == "speed" for case in run.cases) == 26
@@ -37,12 +40,12 @@ def large(request, tmp_path_factory):
     return folder / "report", processor_seconds() - start
 
 
-def processor_seconds():
+def processor_seconds() -> float:
     """Of this process and of those that it started and waited for."""
     return sum(os.times()[:4])
 
 
-def test_two_hundred_submissions_on_26_speed_cases_take_less_than_half_a_minute(large):
+def test_two_hundred_submissions_on_26_speed_cases_take_less_than_half_a_minute(large: tuple[Path, float]) -> None:
     report, seconds = large
     assert seconds < SECONDS
     pages = list((report / "submissions").glob("*.html"))
@@ -50,7 +53,7 @@ def test_two_hundred_submissions_on_26_speed_cases_take_less_than_half_a_minute(
     assert all(page.read_text(encoding="utf-8").count('<article class="submission"') == 1 for page in pages)
 
 
-def test_of_200_students_the_index_is_below_a_megabyte(large):
+def test_of_200_students_the_index_is_below_a_megabyte(large: tuple[Path, float]) -> None:
     report, _ = large
     index = report / "index.html"
     assert index.stat().st_size < INDEX_BYTES
@@ -58,13 +61,15 @@ def test_of_200_students_the_index_is_below_a_megabyte(large):
     assert links == {f"submissions/{page.name}" for page in (report / "submissions").iterdir()}
 
 
-def test_the_pages_of_200_students_are_small_enough_to_mail(large):
+def test_the_pages_of_200_students_are_small_enough_to_mail(large: tuple[Path, float]) -> None:
     report, _ = large
     assert sum(page.stat().st_size for page in report.rglob("*.html")) < TOTAL_BYTES
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium here: apt-get install chromium")
-def test_in_a_class_of_200_the_search_finds_a_student_and_the_head_stays(large, tmp_path):
+def test_in_a_class_of_200_the_search_finds_a_student_and_the_head_stays(
+    large: tuple[Path, float], tmp_path: Path
+) -> None:
     report, _ = large
     (said,) = ask(tmp_path, [(report / "index.html", 1400)], PROBE)
     assert said["rows"] == 200
@@ -84,7 +89,7 @@ NAMES = """
 
 
 @pytest.fixture(scope="module")
-def by_name(tmp_path_factory):
+def by_name(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """The reports of two classes that are too large for one table; the limits are lower here, the pages the same."""
     reports = []
     with pytest.MonkeyPatch.context() as patch:
@@ -98,12 +103,12 @@ def by_name(tmp_path_factory):
     return reports
 
 
-def test_a_large_class_adds_its_names_to_the_index_and_nothing_else(by_name):
+def test_a_large_class_adds_its_names_to_the_index_and_nothing_else(by_name: list[Path]) -> None:
     small, large = ((report / "index.html").stat().st_size for report in by_name)
     assert (large - small) / 60 < 150  # bytes a student: 5,000 of them stay below a megabyte
 
 
-def test_every_student_of_a_large_class_stands_on_one_page_by_name(by_name):
+def test_every_student_of_a_large_class_stands_on_one_page_by_name(by_name: list[Path]) -> None:
     report = by_name[1]
     rows = []
     for part in sorted((report / "class").glob("*.html"), key=lambda file: int(file.stem)):
@@ -118,12 +123,12 @@ def test_every_student_of_a_large_class_stands_on_one_page_by_name(by_name):
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium here: apt-get install chromium")
-def test_the_search_of_a_large_class_finds_a_student(by_name, tmp_path):
+def test_the_search_of_a_large_class_finds_a_student(by_name: list[Path], tmp_path: Path) -> None:
     (said,) = ask(tmp_path, [(by_name[1] / "index.html", 400)], NAMES)
     assert said["found"] == [said["sought"]]
 
 
-def test_a_report_without_samples_keeps_less_than_the_records_are_long(tmp_path):
+def test_a_report_without_samples_keeps_less_than_the_records_are_long(tmp_path: Path) -> None:
     folder = SyntheticRun(students=20, graphs=list(GRAPHS)).write(tmp_path / "run")
     tracemalloc.start()
     run = read_run(folder, samples=False)

@@ -3,21 +3,25 @@
 Held against CUB, which NVIDIA wrote, disguised by the levels of Faidhi and Robinson (`disguise.py`).
 """
 
+from __future__ import annotations
+
 import os
 import random
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from disguise import LEVELS, disguised
 from synthetic_class import HANDOUT, ROOT, kernel_source, renamed
-from warpgrade_reports.similarity import GRAM, WINDOW, Comparison, all_grams, grams, print_of, winnowed
-from warpgrade_reports.tokens import tokens
+from warpgrade_reports.similarity import GRAM, WINDOW, Comparison, Pointer, Print, all_grams, grams, print_of, winnowed
+from warpgrade_reports.tokens import Token, tokens
 
 WORDS = [f"name{i}" for i in range(8)]
 TOOLKITS = ("/usr/local/cuda/include/cccl", "/usr/local/cuda/include")
 
 
-def folder_of(tmp_path, name, text, file="spmm.cu"):
+def folder_of(tmp_path: Path, name: str, text: str, file: str = "spmm.cu") -> Path:
     folder = tmp_path / name
     folder.mkdir(exist_ok=True)
     (folder / file).write_text(text, encoding="utf-8")
@@ -25,31 +29,33 @@ def folder_of(tmp_path, name, text, file="spmm.cu"):
 
 
 @pytest.fixture
-def draw():
+def draw() -> Callable[..., Any]:
     rng = random.Random(7)
     return lambda: kernel_source(rng, WORDS)
 
 
-def winnowed_tokens(found):
+def winnowed_tokens(found: list[Token]) -> dict[int, int]:
     return winnowed(grams(found))
 
 
-def programs(tmp_path, sources, people=frozenset(), origin=""):
+def programs(
+    tmp_path: Path, sources: dict[str, str], people: frozenset[Any] | frozenset[str] = frozenset(), origin: str = ""
+) -> list[Print]:
     return [print_of(name, folder_of(tmp_path, name, text), people, origin) for name, text in sources.items()]
 
 
-def pairs(tmp_path, sources, **options):
+def pairs(tmp_path: Path, sources: dict[str, str], **options: frozenset[int]) -> list[Pointer]:
     return Comparison(programs(tmp_path, sources), **options).pointers()
 
 
-def test_names_numbers_comments_and_layout_do_not_count():
+def test_names_numbers_comments_and_layout_do_not_count() -> None:
     a = "int total = first + 3; // sum\n  for (;;) { total += 1; }"
     b = "int x=y+0x7f;\n/* other\nwords */ for(;;){\nx+=2.5f;}"
     assert [t.text for t in tokens(a)] == [t.text for t in tokens(b)]
     assert [t.text for t in tokens(a)] != [t.text for t in tokens(b.replace("+=", "-="))]
 
 
-def test_tokens_know_their_lines():
+def test_tokens_know_their_lines() -> None:
     found = tokens('int a;\n/* two\nlines */ return b;\n"text\\"s" c')
     assert [(t.text, t.line) for t in found if t.text in {"return", "T"}] == [("return", 3), ("T", 4)]
 
@@ -65,17 +71,17 @@ def test_tokens_know_their_lines():
         ("if (a) { b; } else { c; }", "if (a) b; else c;"),
     ],
 )
-def test_other_words_for_the_same_are_the_same(one, other):
+def test_other_words_for_the_same_are_the_same(one: str, other: str) -> None:
     assert [t.text for t in tokens(one)] == [t.text for t in tokens(other)]
 
 
 @pytest.mark.parametrize("text", ["for (auto x : xs) f(x);", "for (;;", "for", "++", "++a[i]", "++f(x)", "for (((("])
-def test_what_is_no_such_loop_or_step_stays(text):
+def test_what_is_no_such_loop_or_step_stays(text: str) -> None:
     assert [t.text for t in tokens(text)][:2] == [t.text for t in tokens(text.replace("auto ", "int "))][:2]
     assert len(tokens(text)) >= 1
 
 
-def test_python_is_read_as_python():
+def test_python_is_read_as_python() -> None:
     one = 'import triton\n@triton.jit\ndef f(x):\n    """Adds."""\n    y = tl.load(x + 1)  # c\n    return y // 2\n'
     other = "    from a import b\n@t.jit\ndef g(a):\n  z = L.load(a+7)\n  return z // 3"
     assert [t.text for t in tokens(one, "a.py")] == [t.text for t in tokens(other, "b.py")]
@@ -84,7 +90,7 @@ def test_python_is_read_as_python():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_shared_stretch_as_long_as_the_guarantee_shares_a_fingerprint(seed, draw):
+def test_a_shared_stretch_as_long_as_the_guarantee_shares_a_fingerprint(seed: int, draw: Callable[..., Any]) -> None:
     rng = random.Random(seed)
     mine, yours = tokens(draw()), tokens(draw())
     stretch = tokens(draw())[: GRAM + WINDOW - 1]
@@ -94,14 +100,14 @@ def test_a_shared_stretch_as_long_as_the_guarantee_shares_a_fingerprint(seed, dr
     assert set(first) & set(second), f"seed {seed}"
 
 
-def test_winnowing_keeps_what_the_papers_example_keeps():
+def test_winnowing_keeps_what_the_papers_example_keeps() -> None:
     """Schleimer, Wilkerson, Aiken 2003, figure 2: windows of four hashes."""
     hashes = [77, 74, 42, 17, 98, 50, 17, 98, 8, 88, 67, 39, 77, 74, 42, 17, 98]
     assert winnowed(hashes, 4) == {17: 3, 8: 8, 39: 11}
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_of_each_window_the_least_hash_is_kept_and_the_rightmost_of_equals(seed):
+def test_of_each_window_the_least_hash_is_kept_and_the_rightmost_of_equals(seed: int) -> None:
     rng = random.Random(seed)
     hashes = [rng.randrange(12) for _ in range(rng.randrange(60))]
     windows = [range(start, min(start + WINDOW, len(hashes))) for start in range(max(1, len(hashes) - WINDOW + 1))]
@@ -112,7 +118,7 @@ def test_of_each_window_the_least_hash_is_kept_and_the_rightmost_of_equals(seed)
     assert winnowed(hashes) == first
 
 
-def test_a_renamed_copy_among_thirty_is_the_one_pair(tmp_path, draw):
+def test_a_renamed_copy_among_thirty_is_the_one_pair(tmp_path: Path, draw: Callable[..., Any]) -> None:
     sources = {f"s{i}": HANDOUT + draw() for i in range(30)}
     sources["s17"] = renamed(sources["s3"], WORDS, random.Random(1))
     (only,) = pairs(tmp_path, sources)
@@ -121,30 +127,30 @@ def test_a_renamed_copy_among_thirty_is_the_one_pair(tmp_path, draw):
     assert str(only.places[0][0]).startswith("spmm.cu:")
 
 
-def test_the_handouts_code_is_no_pointer(tmp_path, draw):
+def test_the_handouts_code_is_no_pointer(tmp_path: Path, draw: Callable[..., Any]) -> None:
     shared = draw()
     sources = {"a": shared + draw(), "b": shared + draw()}
     assert pairs(tmp_path, sources)
     assert not pairs(tmp_path, sources, given=all_grams([folder_of(tmp_path, "given", shared)]))
 
 
-def test_what_much_of_the_class_has_is_no_pointer(tmp_path, draw):
+def test_what_much_of_the_class_has_is_no_pointer(tmp_path: Path, draw: Callable[..., Any]) -> None:
     idiom = draw()
     assert not pairs(tmp_path, {f"s{i}": idiom + draw() for i in range(12)})
 
 
-def test_attempts_of_one_student_are_not_compared(tmp_path, draw):
+def test_attempts_of_one_student_are_not_compared(tmp_path: Path, draw: Callable[..., Any]) -> None:
     sources = dict.fromkeys(["a-1", "a-2"], draw())
     assert not Comparison(programs(tmp_path, sources, frozenset({"a"}))).pointers()
     assert Comparison(programs(tmp_path, sources)).pointers()
 
 
 @pytest.mark.parametrize("text", ["", "int", '"unterminated', "/* unterminated", "\x00\xff�", "'''"])
-def test_any_text_has_fingerprints_or_none(tmp_path, text):
+def test_any_text_has_fingerprints_or_none(tmp_path: Path, text: str) -> None:
     assert print_of("x", folder_of(tmp_path, "x", text)).places == {}
 
 
-def test_links_and_other_files_are_not_read(tmp_path, draw):
+def test_links_and_other_files_are_not_read(tmp_path: Path, draw: Callable[..., Any]) -> None:
     folder = folder_of(tmp_path, "x", draw(), file="notes.txt")
     (folder / "link.cu").symlink_to(folder / "notes.txt")
     (folder / "below").symlink_to(folder)
@@ -158,7 +164,7 @@ CUB = next((place for place in map(Path, TOOLKITS) if (place / "cub/agent").is_d
 
 
 @pytest.fixture(scope="module")
-def cub():
+def cub() -> dict[Path, Print]:
     """NVIDIA's CUB, of the toolkit: kernels and device functions that nobody of this project wrote."""
     if CUB is None:
         pytest.skip("no CUB here: scripts/bootstrap installs the CUDA toolkit")
@@ -168,7 +174,9 @@ def cub():
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_cubs_programs_are_found_at_each_of_faidhi_and_robinsons_levels(level, cub, tmp_path):
+def test_cubs_programs_are_found_at_each_of_faidhi_and_robinsons_levels(
+    level: int, cub: dict[Path, Print], tmp_path: Path
+) -> None:
     copies = []
     for number, (file, program) in enumerate(cub.items()):
         copy = tmp_path / f"{number}.cu"
@@ -180,7 +188,7 @@ def test_cubs_programs_are_found_at_each_of_faidhi_and_robinsons_levels(level, c
     assert min(p.share for p in found if p.second == p.first) > 0.4
 
 
-def test_cubs_programs_share_little_with_those_of_another_author(cub):
+def test_cubs_programs_share_little_with_those_of_another_author(cub: dict[Path, Print]) -> None:
     """All of the staff's programs beside all of CUB: 30 and more by 50 and more, each pair written apart."""
     staff = [print_of(f.parent.name, f.parent, files=[f]) for f in sorted((ROOT / "reference").rglob("*.cu"))]
     comparison = Comparison(list(cub.values()), earlier=[staff])

@@ -1,18 +1,24 @@
 """table.csv and table.md."""
 
+from __future__ import annotations
+
 import csv
 import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
-from conftest import render
+from conftest import Page, render
+from synthetic import SyntheticRun
 from warpgrade_reports.reading import read_run
 from warpgrade_reports.tables import CSV_COLUMNS, csv_table, markdown_table
 
 
-def lines_of(folder):
+def lines_of(folder: Path) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO((folder / "report/table.csv").read_text(encoding="utf-8"))))
 
 
-def test_the_csv_has_a_line_a_submission_and_case(cuda_run):
+def test_the_csv_has_a_line_a_submission_and_case(cuda_run: tuple[SyntheticRun, Page, Path]) -> None:
     run, _, folder = cuda_run
     lines = lines_of(folder)
     assert tuple(lines[0]) == CSV_COLUMNS
@@ -21,7 +27,7 @@ def test_the_csv_has_a_line_a_submission_and_case(cuda_run):
     ]
 
 
-def test_the_csv_carries_the_records_numbers_whole(cuda_run):
+def test_the_csv_carries_the_records_numbers_whole(cuda_run: tuple[SyntheticRun, Page, Path]) -> None:
     run, _, folder = cuda_run
     lines = {(line["submission"], line["case"]): line for line in lines_of(folder)}
     for record in run.records:
@@ -36,7 +42,7 @@ def test_the_csv_carries_the_records_numbers_whole(cuda_run):
             assert line["time_us"] == line["speedup"] == ""
 
 
-def test_the_csv_of_an_emulator_run_has_counts_and_no_times(emulator_run):
+def test_the_csv_of_an_emulator_run_has_counts_and_no_times(emulator_run: tuple[SyntheticRun, Page, Path]) -> None:
     run, _, folder = emulator_run
     lines = {(line["submission"], line["case"]): line for line in lines_of(folder)}
     for record in run.records:
@@ -46,8 +52,8 @@ def test_the_csv_of_an_emulator_run_has_counts_and_no_times(emulator_run):
             assert float(line["count_warp_instructions"]) == record["counters"]["warp_instructions"]
 
 
-def test_a_cell_that_a_spreadsheet_would_run_is_made_text(make_run):
-    def change(run):
+def test_a_cell_that_a_spreadsheet_would_run_is_made_text(make_run: Callable[..., Any]) -> None:
+    def change(run: SyntheticRun) -> None:
         run.submissions[0]["title"] = "=HYPERLINK(1)"
         run.records[0]["outcome"]["message"] = "@SUM(A1)"
 
@@ -57,8 +63,8 @@ def test_a_cell_that_a_spreadsheet_would_run_is_made_text(make_run):
     assert lines[0]["message"] == "'@SUM(A1)"
 
 
-def test_markdown_keeps_a_name_in_its_cell(make_run):
-    def change(run):
+def test_markdown_keeps_a_name_in_its_cell(make_run: Callable[..., Any]) -> None:
+    def change(run: SyntheticRun) -> None:
         run.submissions[0]["title"] = "a | b\n# <i>c</i>"
 
     table = markdown_table(read_run(make_run(change, students=1)))
@@ -69,8 +75,8 @@ def test_markdown_keeps_a_name_in_its_cell(make_run):
     assert rows[0].replace("\\|", "").count("|") == head.count("|")
 
 
-def test_markdown_names_what_was_not_judged(make_run):
-    def change(run):
+def test_markdown_names_what_was_not_judged(make_run: Callable[..., Any]) -> None:
+    def change(run: SyntheticRun) -> None:
         run.records[0]["outcome"] = {"verdict": "judge_fault", "message": "the device was lost"}
         for key in ("timing", "ratios"):
             run.records[0].pop(key, None)

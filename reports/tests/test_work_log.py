@@ -4,17 +4,21 @@ Versions are the staff's SpMM ladder. Times and counters are published records; 
 (grader/emulator/tests/hardware/records).
 """
 
+from __future__ import annotations
+
 import csv
 import json
 import re
 import shutil
 import subprocess
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 from browser import CHROMIUM, LOOK, ask, browse
 from synthetic_class import ROOT
-from warpgrade_reports.work_log import read_work_logs
+from warpgrade_reports.work_log import Version, WorkLog, read_work_logs
 from warpgrade_reports.work_log_changes import changes
 from warpgrade_reports.work_log_page import render
 
@@ -24,17 +28,17 @@ LOADS = "l1tex__t_{}_pipe_lsu_mem_global_op_ld.sum"
 CASE = "arxiv-k32"
 
 
-def ncu_rows(step, k):
+def ncu_rows(step: str, k: int) -> list[dict[str, str]]:
     """The table that ncu printed of a step, a row a launch."""
     with (NCU / f"spmm_{step}_k{k}.csv").open(newline="", encoding="utf-8") as file:
         return [row for row in csv.DictReader(file) if row["ID"]]
 
 
-def metric(rows, name):
+def metric(rows: list[dict[str, str]], name: str) -> float:
     return sum(float(row[name].replace(",", "")) for row in rows)
 
 
-def summary(step, k):
+def summary(step: str, k: int) -> dict[str, list[dict[str, int | str]] | str]:
     """As `warpgrade profile --hardware` leaves it, with some of the figures of the kernel that multiplies."""
     rows = [row for row in ncu_rows(step, k) if "plan" not in row["Kernel Name"]]
     name = re.sub(r"[<(].*", "", re.sub(r"<unnamed>::|^void ", "", rows[-1]["Kernel Name"])).split("::")[-1]
@@ -60,13 +64,13 @@ def summary(step, k):
     }
 
 
-def published(sets, step):
+def published(sets: Path, step: str) -> Path:
     """The run that timed this step on an H200."""
     return next(run for run in (sets / "h200/spmm/steps").iterdir() if (run / "submissions" / f"step-{step}").exists())
 
 
 @pytest.fixture
-def ladder(sets, tmp_path):
+def ladder(sets: Path, tmp_path: Path) -> WorkLog:
     """A student who handed in the ladder's steps; each was timed on an H200, counted by the emulator and by ncu."""
     versions = []
     for number, step in enumerate(STEPS, 1):
@@ -96,12 +100,14 @@ def ladder(sets, tmp_path):
     return log
 
 
-def records(run, step):
+def records(run: Path, step: str) -> dict[str, dict[str, Any]]:
     lines = (json.loads(line) for line in (run / "records.jsonl").open(encoding="utf-8"))
     return {record["case"]["id"]: record for record in lines if record["submission"]["id"] == f"step-{step}"}
 
 
-def test_times_are_of_the_gpu_and_counters_of_the_emulator_where_both_judged_a_version(sets, ladder):
+def test_times_are_of_the_gpu_and_counters_of_the_emulator_where_both_judged_a_version(
+    sets: Path, ladder: WorkLog
+) -> None:
     version = ladder.steps[1].version
     timed, counted = records(published(sets, STEPS[1]), STEPS[1]), records(sets / "h200/spmm/launches", STEPS[1])
     assert set(version.cases) == set(timed) | set(counted)
@@ -113,7 +119,7 @@ def test_times_are_of_the_gpu_and_counters_of_the_emulator_where_both_judged_a_v
         assert case.counters["warp_instructions"] == counted[name]["counters"]["warp_instructions"]
 
 
-def test_what_ncu_counted_on_a_gpu_stands_beside_the_version_before(ladder):
+def test_what_ncu_counted_on_a_gpu_stands_beside_the_version_before(ladder: WorkLog) -> None:
     """From step 3 to 4 rows are split among warps: an H200's ncu saw other sectors a request."""
     told = changes(ladder.steps[2].version, ladder.steps[3].version)
     (line,) = [line for line in told if line.startswith("counted by the NVIDIA H200 on synthetic-k32")]
@@ -130,7 +136,7 @@ def test_what_ncu_counted_on_a_gpu_stands_beside_the_version_before(ladder):
     assert page.count("Counters of the NVIDIA H200 on synthetic-k32") == len(STEPS)
 
 
-def test_counters_of_the_emulator_are_told_where_they_differ_and_nowhere_else(sets, ladder):
+def test_counters_of_the_emulator_are_told_where_they_differ_and_nowhere_else(sets: Path, ladder: WorkLog) -> None:
     told = changes(ladder.steps[0].version, ladder.steps[1].version)
     (line,) = [line for line in told if line.startswith("counted by the emulator")]
     both = [records(sets / "h200/spmm/launches", step) for step in STEPS[:2]]
@@ -142,18 +148,18 @@ def test_counters_of_the_emulator_are_told_where_they_differ_and_nowhere_else(se
     assert [line for line in same if "counted" in line] == []
 
 
-def test_the_share_of_what_the_gpu_allows_stands_beside_the_share_before(ladder):
+def test_the_share_of_what_the_gpu_allows_stands_beside_the_share_before(ladder: WorkLog) -> None:
     told = changes(ladder.steps[0].version, ladder.steps[1].version)
     assert told[0] == "reaches 20.0 % of what the GPU allows in 1 case (bound by DRAM in 1), 10.0 % before"
     assert "of what the GPU allows" in render(ladder)
 
 
-def test_a_bound_that_changed_is_told_with_its_cases_and_a_wrong_case_says_nothing(ladder):
+def test_a_bound_that_changed_is_told_with_its_cases_and_a_wrong_case_says_nothing(ladder: WorkLog) -> None:
     """The bounds are the estimate's; three cases had another one before, and a fourth is wrong now."""
     version = ladder.steps[0].version
     names = list(version.cases)[:4]
 
-    def bound_by(bound, verdict="accepted"):
+    def bound_by(bound: str, verdict: str = "accepted") -> Version:
         changed = {name: replace(version.cases[name], bound=bound, verdict="accepted") for name in names}
         changed[names[3]] = replace(changed[names[3]], verdict=verdict)
         return replace(version, cases={**version.cases, **changed})
@@ -164,7 +170,7 @@ def test_a_bound_that_changed_is_told_with_its_cases_and_a_wrong_case_says_nothi
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium here: apt-get install chromium")
-def test_the_page_is_read_on_a_phone_and_in_the_dark_and_axe_finds_nothing(ladder, tmp_path):
+def test_the_page_is_read_on_a_phone_and_in_the_dark_and_axe_finds_nothing(ladder: WorkLog, tmp_path: Path) -> None:
     page = tmp_path / "way.html"
     page.write_text(render(ladder).replace("<details", "<details open"), encoding="utf-8")
     for dark in (False, True):
@@ -175,7 +181,7 @@ def test_the_page_is_read_on_a_phone_and_in_the_dark_and_axe_finds_nothing(ladde
 
 
 @pytest.mark.skipif(CHROMIUM is None or shutil.which("pdftotext") is None, reason="no chromium or poppler-utils here")
-def test_on_paper_a_difference_is_whole_and_nothing_reaches_into_the_margin(ladder, tmp_path):
+def test_on_paper_a_difference_is_whole_and_nothing_reaches_into_the_margin(ladder: WorkLog, tmp_path: Path) -> None:
     """On a screen a long difference scrolls in its box."""
     page, pdf = tmp_path / "way.html", tmp_path / "way.pdf"
     page.write_text(render(ladder).replace("<details", "<details open"), encoding="utf-8")
