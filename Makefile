@@ -137,6 +137,7 @@ lint: configure  ## formatting of C++ and of pages; ruff and mypy for Python, sh
 	$(PYTHON) -m ruff format --check --quiet
 	$(PYTHON) -m mypy
 	$(PYTHON) -m mypy grader/tests scripts/python
+	$(PYTHON) -m mypy reports/tests
 	$(OUR_SCRIPTS) | xargs -0 .venv/bin/shellcheck --external-sources --source-path=SCRIPTDIR --severity=warning
 	$(OUR_PAGES) | xargs -0 .venv/bin/mdformat --check
 	@if git grep -lI '^#!.*python' -- ':!*.py'; then echo "make lint: Python without .py: neither ruff nor mypy reads it" >&2; exit 1; fi

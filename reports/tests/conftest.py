@@ -5,14 +5,21 @@ from __future__ import annotations
 import html.parser
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from synthetic import SyntheticRun
 from warpgrade_bench.set_archives import unpacked
 from warpgrade_reports.__main__ import main
 
+Known = TypeVar("Known")
 PUBLISHED = Path(__file__).resolve().parents[1] / "published"
+
+
+def known(value: Known | None) -> Known:
+    """What a test has made sure of."""
+    assert value is not None
+    return value
 
 
 class Page(html.parser.HTMLParser):
@@ -20,7 +27,10 @@ class Page(html.parser.HTMLParser):
 
     def __init__(self, text: str) -> None:
         super().__init__()
-        self.source, self.elements, self._pieces, self._open = text, [], [], []
+        self.source = text
+        self.elements: list[tuple[str, dict[str, Any]]] = []
+        self._pieces: list[str] = []
+        self._open: list[str] = []
         self.feed(text)
         self.close()
         self.text = "".join(self._pieces)
@@ -69,7 +79,7 @@ def sets() -> Iterator[Path]:
 def make_run(tmp_path: Path) -> Callable[..., Any]:
     """A function that writes a synthetic run, after a change where one is given, and returns its folder."""
 
-    def make(change: Callable[..., Any] | None = None, name: str = "run", **options: int | str) -> Path:
+    def make(change: Callable[..., Any] | None = None, name: str = "run", **options: Any) -> Path:
         run = SyntheticRun(**{"graphs": ["arxiv", "collab", "ddi"], **options})
         if change:
             change(run)

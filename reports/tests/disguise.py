@@ -11,7 +11,6 @@ from __future__ import annotations
 import random
 import re
 from random import Random
-from re import Match
 
 from warpgrade_reports.tokens import _CUDA_KEPT, _PYTHON_CALLED, _PYTHON_KEPT, _QUALIFIERS, _TYPES
 
@@ -52,9 +51,9 @@ def disguised_python(source: str, level: int, seed: int) -> str:
 
 def _renamed(text: str, rng: Random, comment: str) -> str:
     kept = _CUDA_KEPT | _TYPES | _QUALIFIERS if comment == "//" else _PYTHON_KEPT | _PYTHON_CALLED | {"import", "from"}
-    names = {}
+    names: dict[str, str] = {}
 
-    def other(match: Match) -> str:
+    def other(match: re.Match[str]) -> str:
         word = match[0]
         return word if word in kept else names.setdefault(word, f"v{rng.randrange(10**6)}")
 
@@ -101,7 +100,7 @@ def _with_while(text: str) -> str:
     return text
 
 
-def _end_of_block(text: str, start: int) -> int:
+def _end_of_block(text: str, start: int) -> int | None:
     depth = 1
     for at in range(start, len(text)):
         depth += (text[at] == "{") - (text[at] == "}")

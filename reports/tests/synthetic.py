@@ -84,11 +84,13 @@ class SyntheticRun:
         self.cases = self._cases(list(GRAPHS)[: 13 if backend == "cuda" else 4] if graphs is None else graphs)
         self.submissions = self._submissions(students)
         self.run = self._run()
-        self.compilations, self.logs, self.records = {}, {}, []
+        self.compilations: dict[str, Any] = {}
+        self.logs: dict[str, Any] = {}
+        self.records: list[dict[str, Any]] = []
         for submission in self.submissions:
             self._judge(submission)
 
-    def _cases(self, graphs: list[str]) -> list[dict[str, dict[str, float] | int | str]]:
+    def _cases(self, graphs: list[str]) -> list[dict[str, Any]]:
         shapes = [(name, size, 32, "correctness", "synthetic") for name, size in SHAPES.items()]
         real = [(name, GRAPHS[name], k, "speed", "stand-in") for name in graphs for k in (32, 256)]
         return [
@@ -107,7 +109,7 @@ class SyntheticRun:
             for name, (rows, nnz), k, kind, origin in shapes + real
         ]
 
-    def _submissions(self, students: int) -> list[dict[str, str]]:
+    def _submissions(self, students: int) -> list[dict[str, Any]]:
         found = []
         if self.kind == "class":
             for i in range(students):
@@ -212,7 +214,7 @@ class SyntheticRun:
             **({} if compiles else {"message": "spmm.cu:41: identifier is undefined"}),
         }
 
-    def _identity(self, submission: dict[str, Any], case: dict[str, dict[str, float] | int | str]) -> dict[str, Any]:
+    def _identity(self, submission: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
         return {
             "schema": "warpgrade.case.v1",
             "run": self.run["run"],
@@ -271,7 +273,7 @@ class SyntheticRun:
                 }
             ]
 
-    def _accept(self, record: dict[str, Any], case: dict[str, dict[str, float] | int | str], skill: float) -> None:
+    def _accept(self, record: dict[str, Any], case: dict[str, Any], skill: float) -> None:
         record["outcome"] = {"verdict": "accepted"}
         record["verification"] = {
             "repetitions": 34,
@@ -288,7 +290,7 @@ class SyntheticRun:
             bounds = {"ratio": ratio, "low": 0.7 * ratio, "high": 1.4 * ratio}
             record["estimate"] = {"us": 900 / ratio, "over_naive": bounds, "text": "Estimate, not a measurement."}
 
-    def _time(self, record: dict[str, Any], case: dict[str, dict[str, float] | int | str], skill: float) -> None:
+    def _time(self, record: dict[str, Any], case: dict[str, Any], skill: float) -> None:
         rng = self.random
         rows, nnz, k = case["rows"], case["nnz"], case["k"]
         moved = 8 * nnz + 4 * (rows + 1) + 8 * k * rows
@@ -298,7 +300,10 @@ class SyntheticRun:
         median = max(baseline_us / speedup, 1.1 * floor_us)
         noise = rng.uniform(0.002, 0.02)
         pairs = rng.choice([31, 63, 127])
-        draw = lambda centre: [round(rng.gauss(centre, noise * centre), 3) for _ in range(pairs)]  # noqa: E731
+
+        def draw(centre: float) -> list[float]:
+            return [round(rng.gauss(centre, noise * centre), 3) for _ in range(pairs)]
+
         clocks = {"sm_mhz": 1980, "memory_mhz": 3201, "temperature_c": 41, "throttle_reasons": 0}
         record["timing"] = {
             "median_us": median,
@@ -340,9 +345,7 @@ class SyntheticRun:
             "fraction": floor_us / median,
         }
 
-    def _counters(
-        self, case: dict[str, dict[str, float] | int | str], skill: float
-    ) -> dict[str, float | list[dict[str, float | str]]]:
+    def _counters(self, case: dict[str, Any], skill: float) -> dict[str, float | list[dict[str, Any]]]:
         work = case["nnz"] * case["k"] / 8
         warp = int(work * math.exp(-skill) * self.random.uniform(0.9, 1.2))
         lanes = min(32.0, 21 + 8 * math.tanh(skill) + self.random.uniform(0, 3))
@@ -367,13 +370,13 @@ class SyntheticRun:
             "block_imbalance": 1.7,
         }
         totals = {
-            key: float(value)
+            key: float(str(value))
             for key, value in kernel.items()
             if key not in {"kernel", "wall_ms", "block_imbalance", "active_lanes"}
         }
         return {**totals, "active_lanes": lanes, "kernels": [kernel]}
 
-    def scores(self) -> dict[str, int | list[dict[str, bool | float | str]] | str]:
+    def scores(self) -> dict[str, int | list[dict[str, Any]] | str]:
         """Points by the default policy: 40 for correct cases, 60 for speed, gated by correctness."""
         by_key = {(r["submission"]["id"], r["case"]["id"]): r for r in self.records}
         cuda = self.backend == "cuda"
@@ -415,9 +418,7 @@ class SyntheticRun:
             "submissions": lines,
         }
 
-    def _score_case(
-        self, case: dict[str, dict[str, float] | int | str], record: dict[str, Any] | None
-    ) -> dict[str, Any]:
+    def _score_case(self, case: dict[str, Any], record: dict[str, Any] | None) -> dict[str, Any]:
         line = {key: case[key] for key in ("id", "dataset", "k", "kind")} | {"baseline": "cusparse_default"}
         line["verdict"] = record["outcome"]["verdict"] if record else "not_run"
         if case["kind"] != "speed":

@@ -91,7 +91,7 @@ class SyntheticClass(SyntheticRun):
     """A run of `warpgrade batch`: SyntheticRun with students, teams, sets of cases, real policy, sources, events."""
 
     def __init__(
-        self, students: int = 12, seed: int = 1, graphs: list[str] = None, faults: float = 0.25, first: int = 0
+        self, students: int = 12, seed: int = 1, graphs: list[str] | None = None, faults: float = 0.25, first: int = 0
     ) -> None:
         self.first = first  # the number of the first student, of a part of a larger class
         self.people_random = random.Random(seed + 1000)
@@ -99,7 +99,7 @@ class SyntheticClass(SyntheticRun):
         self.sources = self._sources()
         self.class_list = self._class_list()
 
-    def _cases(self, graphs: list[str]) -> list[dict[str, dict[str, float] | int | str]]:
+    def _cases(self, graphs: list[str]) -> list[dict[str, Any]]:
         cases = super()._cases(graphs)
         for index, case in enumerate(c for c in cases if c["kind"] == "correctness"):
             case["set"] = "public" if index == 0 else "hidden"
@@ -107,7 +107,7 @@ class SyntheticClass(SyntheticRun):
             case.setdefault("set", "stand-in")
         return cases
 
-    def _submissions(self, students: int) -> list[Any]:
+    def _submissions(self, students: int) -> list[dict[str, Any]]:
         found = super()._submissions(students)
         rng = self.people_random
         for index, submission in enumerate([s for s in found if s["role"] == "student"], start=self.first):
@@ -128,7 +128,7 @@ class SyntheticClass(SyntheticRun):
         run["terms"] = {"width": "K", "work": "nnz"}
         return run
 
-    def _identity(self, submission: dict[str, Any], case: dict[str, dict[str, float] | int | str]) -> dict[str, Any]:
+    def _identity(self, submission: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
         record = super()._identity(submission, case)
         rng = self.random
         record["wall_s"] = round(rng.uniform(2, 9), 3)
@@ -163,7 +163,7 @@ class SyntheticClass(SyntheticRun):
             del submission["_words"]
         return sources
 
-    def _class_list(self) -> dict[str, dict[str, str] | list[Any] | str]:
+    def _class_list(self) -> dict[str, Any]:
         students, attempts = [], []
         for submission in self.submissions:
             if submission["role"] != "student":

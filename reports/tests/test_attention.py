@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from synthetic_class import SyntheticClass
@@ -11,7 +12,7 @@ from warpgrade_reports.attention import main
 from warpgrade_reports.class_report import main as class_report
 from warpgrade_reports.people import Item, Need, text_of
 
-FACTS = {  # what `warpgrade export` tells of somebody, and the reason that this is
+FACTS: dict[str, dict[str, Any]] = {  # what `warpgrade export` tells of somebody, and the reason that this is
     "appeals": {"appeal": "my kernel is right"},
     "refused": {"verdict": "refused", "refusal": "a .rar"},
     "no-source": {"no_source": "no source file; it holds report.pdf"},
@@ -29,7 +30,7 @@ FACTS = {  # what `warpgrade export` tells of somebody, and the reason that this
 @pytest.fixture(scope="module")
 def class_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = SyntheticClass(students=24, graphs=["arxiv"]).write(tmp_path_factory.mktemp("class") / "run")
-    usual = {"points": 1, "max_points": 100, "verdict": "accepted"}
+    usual: dict[str, Any] = {"points": 1, "max_points": 100, "verdict": "accepted"}
     people = [{"id": reason, "name": f"Person of {reason}"} | usual | facts for reason, facts in FACTS.items()]
     table = {"schema": "warpgrade.people.v1", "made_from": "a test", "people": people}
     (folder.parent / "people.json").write_text(json.dumps(table))

@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from conftest import known
 from synthetic import SyntheticRun
 from warpgrade_reports.page import render_pages
 from warpgrade_reports.reading import read_run
@@ -20,7 +21,14 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium here: apt-
 
 
 def browse(tmp_path: Path, *options: str) -> str:
-    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}/profile", *options]
+    command = [
+        known(CHROMIUM),
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        f"--user-data-dir={tmp_path}/profile",
+        *options,
+    ]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
 
 
@@ -44,7 +52,7 @@ def test_nothing_hangs_over_the_windows_edge(page_file: Path, tmp_path: Path, wi
     page = tmp_path / "probe.html"
     page.write_text(page_file.read_text(encoding="utf-8").replace("</body>", probe), encoding="utf-8")
     dom = browse(tmp_path, f"--window-size={width},900", "--dump-dom", page.as_uri())
-    content, window = (int(n) for n in re.search(r"<title>widths (\d+) (\d+)</title>", dom).groups())
+    content, window = (int(n) for n in known(re.search(r"<title>widths (\d+) (\d+)</title>", dom)).groups())
     assert content <= window
 
 
@@ -61,7 +69,7 @@ def test_no_word_of_a_chart_is_cut_off_at_its_edge(page_file: Path, tmp_path: Pa
     page = tmp_path / "probe.html"
     page.write_text(page_file.read_text(encoding="utf-8").replace("</body>", probe), encoding="utf-8")
     dom = browse(tmp_path, "--dump-dom", page.as_uri())
-    found = re.search(r"<title>texts (\d+) cut (\d+): (.*?)</title>", dom)
+    found = known(re.search(r"<title>texts (\d+) cut (\d+): (.*?)</title>", dom))
     assert int(found[1]) > 10
     assert int(found[2]) == 0, found[3]
 
@@ -76,7 +84,7 @@ def test_sorting_by_a_column_reorders_the_rows(page_file: Path, tmp_path: Path) 
     page = tmp_path / "probe.html"
     page.write_text(page_file.read_text(encoding="utf-8").replace("</body>", probe), encoding="utf-8")
     dom = browse(tmp_path, "--dump-dom", page.as_uri())
-    order = [int(n) for n in re.search(r"<title>order ([\d ]+)</title>", dom)[1].split()]
+    order = [int(n) for n in known(re.search(r"<title>order ([\d ]+)</title>", dom))[1].split()]
     assert len(set(order)) > 1
     assert order == sorted(order)
 
@@ -114,5 +122,5 @@ def test_a_title_neither_acts_nor_turns_the_page_around(tmp_path: Path) -> None:
     page = tmp_path / "probe.html"
     page.write_text(render_pages(read_run(folder))["index.html"].replace("</body>", probe), encoding="utf-8")
     dom = browse(tmp_path, "--dump-dom", page.as_uri())
-    told = re.search(r"<title>(.*?)</title>", dom)[1]
+    told = known(re.search(r"<title>(.*?)</title>", dom))[1]
     assert told.endswith(" unfit false shown true") and "ran" not in told.split(" unfit")[0].split(), told

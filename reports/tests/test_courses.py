@@ -24,7 +24,8 @@ def ladder_with(make_run: Callable[..., Any], ratios: dict[tuple[str, str], floa
             median = ratios.get((record["submission"]["id"], record["case"]["id"]), 1.0)
             record["ratios"] = {"cusparse_default": {"median": median, "low": median, "high": median}}
 
-    return make_run(change, students=0, kind="ladder", faults=0, **options)
+    folder: Path = make_run(change, students=0, kind="ladder", faults=0, **options)
+    return folder
 
 
 def test_a_speedup_is_the_best_steps_range_over_the_cases_of_its_width(make_run: Callable[..., Any]) -> None:

@@ -41,7 +41,7 @@ def test_a_file_is_read_like_standard_input(tmp_path: Path, capsys: pytest.Captu
 
 
 def test_an_empty_matrix_is_drawn(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    nothing = {"histogram": []}
+    nothing: dict[str, list[Any]] = {"histogram": []}
     empty = matrix("none", row_degrees=nothing, column_degrees=nothing, distances=[], reuse=nothing)
     assert draw(monkeypatch, json.dumps(empty), tmp_path / "figure.png") == 0
 

@@ -22,7 +22,7 @@ def specs(*shapes: tuple[str, int]) -> list[CaseSpec]:
     return [CaseSpec(f"{dataset}-{k}", dataset, k, "speed") for dataset, k in shapes]
 
 
-def titles(groups: list[Group]) -> list[tuple[str, tuple[str, str, str]]]:
+def titles(groups: list[Group]) -> list[tuple[str, tuple[str, ...]]]:
     return [(group.title, group.labels) for group in groups]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from warpgrade_reports import output, publishing
+from warpgrade_reports import png, publishing
 from warpgrade_reports.__main__ import main
 
 
@@ -45,7 +45,7 @@ def test_nothing_is_left_behind_when_rendering_fails(
     def run_out_of_space(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(output.png, "save_matrix", run_out_of_space)
+    monkeypatch.setattr(png, "save_matrix", run_out_of_space)
     assert main([str(folder)]) == 1
     assert (folder / "report/index.html").read_bytes() == before
     assert not [path for path in folder.iterdir() if path.name.startswith(".")]

@@ -95,7 +95,7 @@ def report_of(run: Path, of: str) -> dict[str, Path]:
 @pytest.fixture(scope="module")
 def looks(
     pages: dict[str, Path], tmp_path_factory: pytest.TempPathFactory
-) -> dict[tuple[str, int, bool], dict[str, bool | int | list[Any]]]:
+) -> dict[tuple[str, int, bool], dict[str, Any]]:
     """What the browser says of each page: by kind, width and darkness."""
     places = [(page, width) for page in pages.values() for width in (390, 1400)]
     names = [(kind, width) for kind in pages for width in (390, 1400)]
@@ -110,25 +110,25 @@ def looks(
 
 
 def test_the_browser_shows_what_was_asked_for(
-    looks: dict[tuple[str, int, bool], dict[str, bool | int | list[Any]]],
+    looks: dict[tuple[str, int, bool], dict[str, Any]],
 ) -> None:
     for (_, width, dark), look in looks.items():
         assert "error" not in look, look
         assert (look["window"], look["dark"]) == (width, dark)
 
 
-def test_no_page_is_wider_than_a_phone(looks: dict[tuple[str, int, bool], dict[str, bool | int | list[Any]]]) -> None:
+def test_no_page_is_wider_than_a_phone(looks: dict[tuple[str, int, bool], dict[str, Any]]) -> None:
     assert {key: look["content"] for key, look in looks.items() if look["content"] > look["window"]} == {}
 
 
 def test_axe_finds_nothing_of_levels_a_and_aa(
-    looks: dict[tuple[str, int, bool], dict[str, bool | int | list[Any]]],
+    looks: dict[tuple[str, int, bool], dict[str, Any]],
 ) -> None:
     found = {f"{key} {finding}" for key, look in looks.items() for finding in look["axe"]}
     assert found == set()
 
 
-def test_headings_skip_no_level(looks: dict[tuple[str, int, bool], dict[str, bool | int | list[Any]]]) -> None:
+def test_headings_skip_no_level(looks: dict[tuple[str, int, bool], dict[str, Any]]) -> None:
     for key, look in looks.items():
         levels = look["headings"]
         assert levels[0] == 1, key
@@ -136,7 +136,7 @@ def test_headings_skip_no_level(looks: dict[tuple[str, int, bool], dict[str, boo
 
 
 def test_a_student_reads_letters_of_12_pixels_and_more(
-    looks: dict[tuple[str, int, bool], dict[str, bool | int | list[Any]]],
+    looks: dict[tuple[str, int, bool], dict[str, Any]],
 ) -> None:
     for (kind, *_), look in looks.items():
         if kind == "leaderboard" or kind.startswith("feedback"):
@@ -144,7 +144,7 @@ def test_a_student_reads_letters_of_12_pixels_and_more(
 
 
 def test_charts_have_letters_of_12_pixels_on_a_phone(
-    looks: dict[tuple[str, int, bool], dict[str, bool | int | list[Any]]],
+    looks: dict[tuple[str, int, bool], dict[str, Any]],
 ) -> None:
     small = {k: look["chart_letters"] for (k, width, _), look in looks.items() if width == 390}
     assert {kind: letters for kind, letters in small.items() if letters[0] < 11.99} == {}

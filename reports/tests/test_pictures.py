@@ -11,7 +11,7 @@ from statistics import median
 from typing import Any
 
 import pytest
-from conftest import Page
+from conftest import Page, known
 from synthetic_class import SyntheticClass
 from test_feedback import case, view_of
 from warpgrade_reports import class_heat, heat, ranks
@@ -90,9 +90,9 @@ def test_ranked_times_are_the_records_times_and_their_threshold_is_the_baselines
     assert len(every) == 4
     for spec, found in zip(run.speed_cases, every, strict=True):
         timed = [r for s in run.students if (r := s.by_case[spec.id]).accepted]
-        assert list(found.times) == sorted(r.timing.time_us.median for r in timed)
+        assert list(found.times) == sorted(known(r.timing).time_us.median for r in timed)
         assert found.baselines[0][0] == "cusparse_default", "the graded one stands first"
-        assert found.threshold == pytest.approx(found.baselines[0][1] / timed[0].score.threshold)
+        assert found.threshold == pytest.approx(found.baselines[0][1] / known(timed[0].score.threshold))
 
 
 def test_a_case_that_two_students_solved_is_no_ranking(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_the_times_of_a_large_class_stand_at_their_places() -> None:
 def test_a_large_class_is_drawn_by_a_hundred_times_and_told_by_all(tmp_path: Path) -> None:
     run = read_run(SyntheticClass(students=130, graphs=["ddi"], faults=0).write(tmp_path / "run"))
     for spec, found in zip(run.speed_cases, ranks.ranks_of_run(run), strict=True):
-        times = sorted(r.timing.time_us.median for s in run.students if (r := s.by_case[spec.id]).accepted)
+        times = sorted(known(r.timing).time_us.median for s in run.students if (r := s.by_case[spec.id]).accepted)
         assert found.count == len(times) > 101
         assert len(found.times) == 101
         assert (found.times[0], found.times[-1], found.middle) == (times[0], times[-1], median(times))
@@ -216,7 +216,7 @@ def published_class(sets: Path, tmp_path: Path, factors: list[float]) -> tuple[R
 
 def test_a_student_counts_at_the_fastest_step_that_it_reaches(sets: Path, tmp_path: Path) -> None:
     run, kept = published_class(sets, tmp_path, [0.5, 0.6, 1.0001, 1.2, 1000.0])
-    table = class_heat.ladder_heat(run, kept)
+    table = known(class_heat.ladder_heat(run, kept))
     titles = [above for above, _ in table.heads]
     assert titles[0] == "slower than all" and titles[1] == "from naive" and titles[-2] == "from optimized"
     for case_id, cells in table.rows:

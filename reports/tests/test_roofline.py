@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Page
+from conftest import Page, known
 from synthetic_class import SyntheticClass
 from warpgrade_reports import roofline, roofline_png, roofline_svg
 from warpgrade_reports.model import Run
@@ -40,7 +40,7 @@ def limited(source: Path, folder: Path, operations: Callable[..., Any] | None = 
             small = moved < rates["l2_bytes"]
             bounds = {"L2" if small else "DRAM": 1e6 * moved / rates["l2_bytes_per_s" if small else "dram_bytes_per_s"]}
             bounds |= {"launch": rates["launch_us"], "fp32": 1e6 * counted / rates["fp32_per_s"]}
-            bound = max(bounds, key=bounds.get)
+            bound = max(bounds, key=lambda name: bounds[name])
             line["limit"] = {"us": bounds[bound], "bound_by": bound, "bytes": moved, "operations": counted}
             line["limit"] |= {"share": bounds[bound] / record["timing"]["median_us"], "unit": "fp32"}
     scores["limits"] = {"device": "NVIDIA", "rates": rates, "source": "of a data sheet"}
@@ -67,7 +67,7 @@ def test_the_best_vector_add_stays_below_the_data_sheets_bandwidth_and_near_it(
     large = found.columns[-1]
     assert large.bound_by == "DRAM"
     assert large.limit == pytest.approx(SHEETS[card])
-    assert 0.8 < large.best_step < 1.0
+    assert 0.8 < known(large.best_step) < 1.0
 
 
 def test_of_matmul_x_is_operations_a_byte_and_the_ladder_climbs_from_naive_to_the_best(
@@ -78,9 +78,9 @@ def test_of_matmul_x_is_operations_a_byte_and_the_ladder_climbs_from_naive_to_th
     assert found.steps == ("naive", "01_shared_tiles", "02_register_tiles", "03_vector_loads", "optimized")
     square = next(c for c in found.columns if "4,096" in c.label)
     assert square.x == pytest.approx(2 * 4096 / 12), "n³ fused operations over three matrices"
-    assert list(square.steps) == sorted(square.steps)
+    assert list(square.steps) == sorted(known(step) for step in square.steps)
     assert square.bound_by == "fp32"
-    assert square.best_step < 1
+    assert known(square.best_step) < 1
 
 
 def test_cases_of_one_size_stand_beside_each_other_in_their_order(published: Callable[..., Any]) -> None:
@@ -136,7 +136,7 @@ def test_the_page_has_the_figures_of_the_picture_as_a_table(published: Callable[
     words = Page(render_pages(run)["index.html"]).words()
     assert "What the device allows" in words
     assert "Rates of a data sheet: DRAM 4.80 TB/s" in words
-    assert f"{100 * found.columns[-1].best_step:.1f} %" in words
+    assert f"{100 * known(found.columns[-1].best_step):.1f} %" in words
 
 
 def test_the_picture_is_a_file_as_well(published: Callable[..., Any], tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import known
 from synthetic import SyntheticRun, canonical, sealed
 from warpgrade_reports.reading import read_run
 from warpgrade_reports.samples import has_no_samples, without_samples
@@ -42,8 +43,8 @@ def test_both_ways_to_read_give_the_same_run_but_for_the_samples(run_folder: Pat
         for case, full in zip(one.cases, other.cases, strict=True):
             assert case.verdict == full.verdict and case.ratios == full.ratios and case.checksum == full.checksum
             if full.timing is not None:
-                assert case.timing.time_us == full.timing.time_us
-                assert full.timing.samples and not case.timing.samples
+                assert known(case.timing).time_us == full.timing.time_us
+                assert full.timing.samples and not known(case.timing).samples
 
 
 @pytest.mark.parametrize(

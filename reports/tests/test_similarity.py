@@ -44,7 +44,7 @@ def programs(
     return [print_of(name, folder_of(tmp_path, name, text), people, origin) for name, text in sources.items()]
 
 
-def pairs(tmp_path: Path, sources: dict[str, str], **options: frozenset[int]) -> list[Pointer]:
+def pairs(tmp_path: Path, sources: dict[str, str], **options: Any) -> list[Pointer]:
     return Comparison(programs(tmp_path, sources), **options).pointers()
 
 
@@ -112,7 +112,7 @@ def test_of_each_window_the_least_hash_is_kept_and_the_rightmost_of_equals(seed:
     hashes = [rng.randrange(12) for _ in range(rng.randrange(60))]
     windows = [range(start, min(start + WINDOW, len(hashes))) for start in range(max(1, len(hashes) - WINDOW + 1))]
     places = [min(window, key=lambda i: (hashes[i], -i)) for window in windows if hashes]
-    first = {}
+    first: dict[int, int] = {}
     for place in places:
         first.setdefault(hashes[place], place)
     assert winnowed(hashes) == first
