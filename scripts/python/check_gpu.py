@@ -21,6 +21,8 @@ time, and prints one table. Exit code 0: every part that was to run holds; 1: on
     corpus      the whole corpus of submissions, each with its verdict                                          180 s
     programs    the emulator's test programs natively and through the executor, and how true its times are      200 s
     batch       scripts/measure batch: how busy the GPU is, and the judge's own work                            290 s
+    nodes       what a cluster's task does before it judges, without Slurm: a node is measured within 30 s, the same GPU
+                as a second node agrees, and one that differs from the others judges nothing                     90 s
     desk        a student's run on this machine's desk: first verdict of spmm's public cases and two timed ones     90 s
     profile     a student's counters from this machine's desk: ncu on five of the staff's programs          90 s
     classics    the optimized solutions of the declared labs beside the vendor's: their ratios, whatever they are  300 s
@@ -59,6 +61,10 @@ PYTHON = str(VENV if VENV.exists() else sys.executable)
 LONGEST_TO_FIRST_VERDICT = 10.0  # seconds
 LARGEST_ORDER_US = 1.0
 FEWEST_DEVICES = 2
+LONGEST_NODE_TEST = 30.0  # seconds
+MOST_APART = 1.05  # one GPU's figures as two nodes: what node_tests.cpp allows between nodes that judge
+ANOTHER_NODE = 1.25  # times as fast: no GPU's noise
+TRY_AGAIN = 75  # a task's exit code: what is left is judged elsewhere
 RUNS_A_WAY = 300  # of end_of_work.cu
 LEAST_SECONDS = 20.0  # a part does not begin with less
 
@@ -89,8 +95,8 @@ class Here:
         return self.deadline - time.monotonic()
 
 
-def run(here: Here, log: Path, *command: str | Path, **environment: str) -> str:
-    """What the command printed, which is added to the log. PartError when it fails or the time is over."""
+def run(here: Here, log: Path, *command: str | Path, wanted: int = 0, **environment: str) -> str:
+    """What the command printed, which is added to the log. PartError by its exit code, or when the time is over."""
     words = [str(word) for word in command]
     with log.open("a", encoding="utf-8") as file:
         file.write(f"$ {' '.join(words)}\n")
@@ -112,9 +118,9 @@ def run(here: Here, log: Path, *command: str | Path, **environment: str) -> str:
             file.write(output.decode("utf-8", "replace") if isinstance(output, bytes) else output)
             raise PartError(f"not done when the time was over: {words[0]}") from None
         file.write(done.stdout)
-    if done.returncode != 0:
+    if done.returncode != wanted:
         last = lines_of(done.stdout.strip())[-1:] or ["it printed nothing"]
-        raise PartError(f"exit code {done.returncode}: {last[0][:200]}")
+        raise PartError(f"exit code {done.returncode}, not {wanted}: {last[0][:200]}")
     return done.stdout
 
 
@@ -313,6 +319,71 @@ def batch(here: Here, log: Path) -> str:
     return lines_of(run(here, log, "scripts/measure", "batch", "--output", folder, *timed).strip())[-1]
 
 
+def begin_nodes(here: Here, log: Path, folder: Path, tasks: list[str]) -> None:
+    """A run with a task for each student, as `warpgrade batch` leaves it when Slurm has taken its round."""
+    made = folder.with_suffix(".class")
+    for old in (folder, made):
+        shutil.rmtree(old, ignore_errors=True)
+    for student in tasks:
+        shutil.copytree(ROOT / "reference/vector_add/naive", made / student)
+    site = here.output / "nodes.yaml"
+    site.write_text(json.dumps({"node_test": "always"}), encoding="utf-8")
+    arguments: Words = ["--lab", "vector_add", "--submissions", made, "--backend", here.backend, "--quiet"]
+    arguments += ["--cases", "one,many-1M", "--speed-budget", "1", "--executor", "slurm", "--site", site]
+    run(here, log, WARPGRADE, "batch", folder, *arguments, "--take-in")
+    arrays = {"compile_arrays": [], "judge_arrays": [{"offset": 0, "count": len(tasks)}]}
+    plan = {"compile": [], "judge": [[student] for student in tasks], **arrays}
+    planned = {"schema": "warpgrade.round.v1", "round": 1, "chain_begin": 1, "plan": plan, "exclude": [], "admit": []}
+    (folder / "rounds/1").mkdir(parents=True)
+    (folder / "rounds/1/plan.json").write_text(json.dumps(planned), encoding="utf-8")
+
+
+def tested_on(here: Here, log: Path, folder: Path, node: str, task: int, code: int = 0) -> dict[str, Any]:
+    """What the task's node measured. The variables are those that slurmd gives (sbatch(1), OUTPUT ENVIRONMENT)."""
+    own = {"SLURMD_NODENAME": node, "SLURM_ARRAY_TASK_ID": str(task)}
+    run(here, log, WARPGRADE, "batch-task", "judge", folder, "1", "0", wanted=code, **own)
+    found = [json.loads(path.read_text(encoding="utf-8")) for path in (folder / "nodes").glob(f"{node}*.json")]
+    if len(found) != 1 or "problem" in found[0]:
+        raise PartError(f"{node} was not tested: {found[0]['problem'] if found else 'there is no file'}")
+    return dict(found[0])
+
+
+def nodes(here: Here, log: Path) -> str:
+    """README.md of course/batch, Nodes: by the tasks that Slurm starts, on one GPU under three nodes' names."""
+    folder = here.output / "nodes"
+    begin_nodes(here, log, folder, ["ada", "bo", "cy"])
+    tests = [tested_on(here, log, folder, node, task) for task, node in enumerate(("n1", "n2"))]
+    figures = [test["bytes_per_s"]["middle"] for test in tests]
+    seconds = max(test["seconds"] for test in tests)
+    words = "; ".join(
+        f"{test['node']}: {test['self']['middle']:.4f} ({test['self']['low']:.4f} to {test['self']['high']:.4f}) of "
+        f"itself, {test['bytes_per_s']['middle'] / 1e9:.1f} GB/s, {test['tries']} tries, {test['seconds']:.1f} s"
+        for test in tests
+    )
+    if not all(test["self"]["low"] <= 1 <= test["self"]["high"] for test in tests):
+        raise PartError(f"a program is not as fast as itself: {words}")
+    if here.backend == "cuda" and max(figures) > MOST_APART * min(figures):
+        raise PartError(f"one GPU, two figures: {words}")
+    if seconds > LONGEST_NODE_TEST:
+        raise PartError(f"a node's test took more than {LONGEST_NODE_TEST:.0f} s: {words}")
+    judged = {path.parent.name: json.loads(path.read_text("utf-8"))["node"] for path in folder.glob("cases/*/*.json")}
+    if judged != {"ada": "n1", "bo": "n2"}:
+        raise PartError(f"wanted ada judged on n1 and bo on n2, got {judged}")
+    # Two other nodes in their place, both faster than any noise: the third task's node is left out.
+    factor = ANOTHER_NODE if here.backend == "cuda" else 4 * ANOTHER_NODE
+    for path in (folder / "nodes").iterdir():
+        path.unlink()
+    for node, test in zip(("n4", "n5"), tests, strict=True):
+        faster = {key: test["bytes_per_s"][key] * factor for key in ("middle", "low", "high")}
+        test.update(node=node, bytes_per_s={**test["bytes_per_s"], **faster})
+        (folder / f"nodes/{node}.json").write_text(json.dumps(test), encoding="utf-8")
+    tested_on(here, log, folder, "n3", 2, TRY_AGAIN)
+    log_of_run = "".join(path.read_text(encoding="utf-8") for path in (folder / "events").glob("*.jsonl"))
+    if '"node_left_out"' not in log_of_run or (folder / "cases/cy").exists():
+        raise PartError("n3 differs from n4 and n5, and judged all the same")
+    return words
+
+
 def desk(here: Here, log: Path) -> str:
     output = here.output / "desk.json"
     cases = "public" if here.backend == "emulator" else "public,arxiv-k32,ddi-k256"
@@ -371,6 +442,7 @@ PARTS: dict[str, Callable[[Here, Path], str]] = {
         corpus,
         programs,
         batch,
+        nodes,
         desk,
         profile,
         classics,
