@@ -108,6 +108,7 @@ class Export {
     // People's pages take longest, and each is a process of its own: they run beside what is written here.
     std::vector<std::future<void>> pages;
     start_pages(scratch.path(), pages);
+    parts_.records = {};  // what is left to write is in the views
     write_data();
     for (std::future<void>& page : pages) wait_for(page);
     made_from_["formats"] = formats_;

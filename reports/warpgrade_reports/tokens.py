@@ -17,7 +17,7 @@ _CUDA = frozenset({".cu", ".cuh", ".h", ".hpp", ".hxx", ".cpp", ".cxx", ".cc", "
 SUFFIXES = _CUDA | {".py"}
 
 _CUDA_TOKEN = re.compile(
-    r"""(?P<skip>//[^\n]*|/\*.*?(?:\*/|\Z)|\#[ \t]*(?:include|pragma)\b[^\n]*|\s+|\\\n|[{}])
+    r"""(?P<skip>(?://[^\n]*|/\*.*?(?:\*/|\Z)|\#[ \t]*(?:include|pragma)\b[^\n]*|\s+|\\\n|[{}])+)
       | (?P<text>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')
       | (?P<number>\.?[0-9](?:[eEpP][+-]|[\w.'])*)
       | (?P<word>[A-Za-z_]\w*)
@@ -25,8 +25,8 @@ _CUDA_TOKEN = re.compile(
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
 _PYTHON_TOKEN = re.compile(
-    r"""(?P<skip>\#[^\n]*|^[ \t]*(?:import|from)[ \t][^\n]*|[^\S\n]+|\n|\\\n
-          |[rRbBfFuU]{0,2}(?:\"{3}.*?(?:\"{3}|\Z)|'{3}.*?(?:'{3}|\Z)))
+    r"""(?P<skip>(?:\#[^\n]*|^[ \t]*(?:import|from)[ \t][^\n]*|[^\S\n]+|\n|\\\n
+          |[rRbBfFuU]{0,2}(?:\"{3}.*?(?:\"{3}|\Z)|'{3}.*?(?:'{3}|\Z)))+)
       | (?P<text>[rRbBfFuU]{0,2}(?:"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'))
       | (?P<number>\.?[0-9](?:[eE][+-]|[\w.])*)
       | (?P<word>[^\W\d]\w*)
@@ -60,7 +60,11 @@ _PYTHON_CALLED = frozenset(
     atomic_cas debug_barrier to empty empty_like zeros_like shape stride numel float32 float16 bfloat16 int32
     int64""".split()  # noqa: SIM905
 )
-_OF_LINES = frozenset({"skip", "text"})  # what may hold a newline
+_CUDA_WORDS = {
+    **dict.fromkeys(_TYPES, "int"),
+    **{word: word for word in _CUDA_KEPT},
+    **dict.fromkeys(_QUALIFIERS, ""),
+}
 _SHOWN = {"number": "0", "text": "T"}
 _STEPS = {"++": "+=", "--": "-="}
 _OPERAND_ENDS = frozenset({"N", "]"})
@@ -86,7 +90,7 @@ def tokens(source: str, file: str = ".cu") -> list[Token]:
 
 
 def _cuda_word(word: str, _: str) -> str:
-    return "" if word in _QUALIFIERS else word if word in _CUDA_KEPT else "int" if word in _TYPES else "N"
+    return _CUDA_WORDS.get(word, "N")
 
 
 def _python_word(word: str, before: str) -> str:
@@ -97,32 +101,33 @@ def _read(source: str, pattern: re.Pattern[str], word_of: Callable[[str, str], s
     found, line, before = [], 1, ""
     for match in pattern.finditer(source):
         kind, text = match.lastgroup, match[0]
-        if kind != "skip":
-            shown = word_of(text, before) if kind == "word" else _SHOWN.get(kind or "", text)
-            # A type of several words, `unsigned long long`, is one.
-            if shown and not (shown == before == "int"):
-                found.append(Token("N" if shown == "int" else shown, line))
-            before = shown
-        if kind in _OF_LINES:
+        if kind == "skip":
+            line += text.count("\n")
+            continue
+        shown = word_of(text, before) if kind == "word" else _SHOWN.get(kind or "", text)
+        # A type of several words, `unsigned long long`, is one.
+        if shown and not (shown == before == "int"):
+            found.append(Token("N" if shown == "int" else shown, line))
+        before = shown
+        if kind == "text":
             line += text.count("\n")
     return found
 
 
 def _with_plain_loops(found: list[Token]) -> list[Token]:
     """`for (a; b; c)` as `a; while (b)`; a loop over a range stays."""
-    result, at = [], 0
-    while at < len(found):
-        ends = _parts_of_loop(found, at) if found[at].text == "for" else None
+    result: list[Token] = []
+    at = 0
+    for place in [place for place, token in enumerate(found) if token.text == "for"]:
+        ends = _parts_of_loop(found, place) if place >= at else None
         if ends is None:
-            result.append(found[at])
-            at += 1
             continue
         first, second, close = ends
-        line = found[at].line
-        result += [*found[at + 2 : first + 1], Token("while", line), Token("(", line), *found[first + 1 : second]]
-        result.append(found[close])
+        line = found[place].line
+        result += [*found[at:place], *found[place + 2 : first + 1], Token("while", line), Token("(", line)]
+        result += [*found[first + 1 : second], found[close]]
         at = close + 1
-    return result
+    return result + found[at:]
 
 
 def _parts_of_loop(found: list[Token], at: int) -> tuple[int, int, int] | None:
@@ -143,20 +148,19 @@ def _with_steps(found: list[Token]) -> list[Token]:
     """`i++` and `++i` as `i += 1`."""
     result: list[Token] = []
     at = 0
-    while at < len(found):
-        token = found[at]
-        step = _STEPS.get(token.text)
-        if step is None:
-            result.append(token)
-        elif result and result[-1].text in _OPERAND_ENDS:
-            result += [Token(step, token.line), Token("0", token.line)]
-        elif _is_whole_name(found, at + 1):
-            result += [found[at + 1], Token(step, token.line), Token("0", token.line)]
+    for place in [place for place, token in enumerate(found) if token.text in _STEPS]:
+        token = found[place]
+        result += found[at:place]
+        at = place + 1
+        step = [Token(_STEPS[token.text], token.line), Token("0", token.line)]
+        if result and result[-1].text in _OPERAND_ENDS:
+            result += step
+        elif _is_whole_name(found, at):
+            result += [found[at], *step]
             at += 1
         else:
             result.append(token)
-        at += 1
-    return result
+    return result + found[at:]
 
 
 def _is_whole_name(found: list[Token], at: int) -> bool:
