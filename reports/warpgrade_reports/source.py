@@ -14,7 +14,6 @@ from typing import Any
 
 from warpgrade_reports.text import is_plain_json, plain_json, plain_text
 
-
 _DECODER = json.JSONDecoder(parse_constant=lambda _: None)  # json.loads makes one each time
 
 

@@ -7,20 +7,21 @@ out. `for (a; b; c)` reads like `a; while (b)`, and `i++`, `++i` and `i += 1` ar
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Mapping
+from functools import cache
 from pathlib import PurePath
 from typing import NamedTuple
 
 METHOD = 1  # counts up with every change of tokens, hashes or winnowing: fingerprints of another one do not fit
 
-_CUDA = frozenset({".cu", ".cuh", ".h", ".hpp", ".hxx", ".cpp", ".cxx", ".cc", ".c"})
-SUFFIXES = _CUDA | {".py"}
+_CUDA_FILES = frozenset({".cu", ".cuh", ".h", ".hpp", ".hxx", ".cpp", ".cxx", ".cc", ".c"})
+SUFFIXES = _CUDA_FILES | {".py"}
 
 _CUDA_TOKEN = re.compile(
-    r"""(?P<skip>(?://[^\n]*|/\*.*?(?:\*/|\Z)|\#[ \t]*(?:include|pragma)\b[^\n]*|\s+|\\\n|[{}])+)
-      | (?P<text>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')
+    r"""(?P<word>[A-Za-z_]\w*)
+      | (?P<skip>(?:\s+|//[^\n]*|/\*.*?(?:\*/|\Z)|\#[ \t]*(?:include|pragma)\b[^\n]*|\\\n|[{}])+)
       | (?P<number>\.?[0-9](?:[eEpP][+-]|[\w.'])*)
-      | (?P<word>[A-Za-z_]\w*)
+      | (?P<text>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')
       | (?P<sign><<<|>>>|<<=|>>=|->|\+\+|--|&&|\|\||[-+*/%&|^<>=!]=|<<|>>|::|.)""",
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
@@ -60,16 +61,30 @@ _PYTHON_CALLED = frozenset(
     atomic_cas debug_barrier to empty empty_like zeros_like shape stride numel float32 float16 bfloat16 int32
     int64""".split()  # noqa: SIM905
 )
-_CUDA_WORDS = {
-    **dict.fromkeys(_TYPES, "int"),
-    **{word: word for word in _CUDA_KEPT},
-    **dict.fromkeys(_QUALIFIERS, ""),
-}
 _SHOWN = {"number": "0", "text": "T"}
 _STEPS = {"++": "+=", "--": "-="}
 _OPERAND_ENDS = frozenset({"N", "]"})
 _OPERAND_GOES_ON = frozenset({"[", ".", "->", "(", "::"})
 _LONGEST_HEAD = 400  # tokens of a loop's head: text that is no program has no end of it
+
+
+class _Language(NamedTuple):
+    pattern: re.Pattern[str]  # of one token, or of what is none; its group says which
+    words: Mapping[str, str]  # those that are no name
+    called: frozenset[str] = frozenset()  # names that stay behind a dot
+
+
+_CUDA = _Language(
+    _CUDA_TOKEN,
+    {**{word: word for word in _CUDA_KEPT}, **dict.fromkeys(_TYPES, "int"), **dict.fromkeys(_QUALIFIERS, "")},
+)
+_PYTHON = _Language(_PYTHON_TOKEN, {word: word for word in _PYTHON_KEPT}, _PYTHON_CALLED)
+
+
+@cache
+def _whole(pattern: re.Pattern[str]) -> re.Pattern[str]:
+    """The pattern without groups: its findall() gives texts."""
+    return re.compile(re.sub(r"\(\?P<\w+>", "(?:", pattern.pattern), pattern.flags)
 
 
 class Token(NamedTuple):
@@ -85,32 +100,37 @@ def tokens(source: str, file: str = ".cu") -> list[Token]:
     Any text has some: nothing is refused.
     """
     if PurePath(file).suffix == ".py":
-        return _read(source, _PYTHON_TOKEN, _python_word)
-    return _with_steps(_with_plain_loops(_read(source, _CUDA_TOKEN, _cuda_word)))
+        return _read(source, _PYTHON)
+    return _with_steps(_with_plain_loops(_read(source, _CUDA)))
 
 
-def _cuda_word(word: str, _: str) -> str:
-    return _CUDA_WORDS.get(word, "N")
+class _Known(dict[str, tuple[str | None, int]]):
+    """What is shown of a text and how many lines it ends, looked up once for each: a program repeats its own."""
+
+    def __init__(self, pattern: re.Pattern[str], words: Mapping[str, str]) -> None:
+        self._pattern, self._words = pattern, words
+
+    def __missing__(self, text: str) -> tuple[str | None, int]:
+        match = self._pattern.match(text)
+        kind = (match and match.lastgroup) or "skip"
+        shown = self._words.get(text, "N") if kind == "word" else _SHOWN.get(kind, text)
+        self[text] = found = (None if kind == "skip" else shown, text.count("\n"))
+        return found
 
 
-def _python_word(word: str, before: str) -> str:
-    return word if word in _PYTHON_KEPT or (before == "." and word in _PYTHON_CALLED) else "N"
-
-
-def _read(source: str, pattern: re.Pattern[str], word_of: Callable[[str, str], str]) -> list[Token]:
+def _read(source: str, language: _Language) -> list[Token]:
     found, line, before = [], 1, ""
-    for match in pattern.finditer(source):
-        kind, text = match.lastgroup, match[0]
-        if kind == "skip":
-            line += text.count("\n")
-            continue
-        shown = word_of(text, before) if kind == "word" else _SHOWN.get(kind or "", text)
-        # A type of several words, `unsigned long long`, is one.
-        if shown and not (shown == before == "int"):
-            found.append(Token("N" if shown == "int" else shown, line))
-        before = shown
-        if kind == "text":
-            line += text.count("\n")
+    known = _Known(language.pattern, language.words)
+    for text in _whole(language.pattern).findall(source):
+        shown, ends = known[text]
+        if shown is not None:
+            if before == "." and text in language.called:
+                shown = text
+            # A type of several words, `unsigned long long`, is one.
+            if shown and not (shown == before == "int"):
+                found.append(Token("N" if shown == "int" else shown, line))
+            before = shown
+        line += ends
     return found
 
 
