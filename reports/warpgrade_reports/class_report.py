@@ -10,6 +10,7 @@ import argparse
 import gc
 import multiprocessing
 import re
+import select
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -357,17 +358,37 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--ladder", type=Path, metavar="RUN", help="a run of the staff's steps on the same model of GPU"
     )
+    parser.add_argument(
+        "--half", action="store_true", help="waits for a line before it reads --people, and ends if there is none"
+    )
     parser.add_argument("--no-pdf", action="store_true", help="HTML and PNG alone")
     return parser
+
+
+@dataclass
+class _Caller:
+    """Who gave --half, and says by a line that --people is there."""
+
+    is_awaited: bool
+
+    def is_gone(self, *, now: bool) -> bool:
+        """Whether it went without that line; `now`: as far as is known."""
+        if not self.is_awaited or (now and not select.select([sys.stdin], [], [], 0)[0]):
+            return False
+        self.is_awaited = False
+        return not sys.stdin.readline()
 
 
 def main(arguments: list[str] | None = None) -> int:
     """The command; returns its exit code."""
     options = _parser().parse_args(arguments)
     output = options.output or options.run / "class-report"
+    caller = _Caller(options.half)
     try:
         refuse_strangers(output)
         run = read_run(options.run, samples=False)
+        if caller.is_gone(now=True):
+            return 0
         if not run.students:
             raise ReportInputError(str(options.run), "expected a student's submission, got none", "grade a class")
         similar = find_similar(options.run, run.lab, options.sources, options.against)
@@ -375,6 +396,8 @@ def main(arguments: list[str] | None = None) -> int:
             kept, names = options.keep_fingerprints, options.fingerprint_names
             keep_fingerprints(similar.comparison, options.run, kept, names=names)
         ladder = read_run(options.ladder, samples=False) if options.ladder else None
+        if caller.is_gone(now=False):
+            return 0
         listed = read_people(options.people)
         write_class_report(run, options.run, output, similar, listed, pdf=not options.no_pdf, kept=ladder)
     except ReportInputError as error:
