@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Iterator
 from functools import partial
@@ -283,6 +284,22 @@ def test_an_option_that_is_ours_is_refused_by_its_name(tmp_path: Path, option: s
     done = warpgrade(*command, "--executor", "slurm", "--site", site)
     assert done.returncode == 1 and f"judge: options: {option} cannot stand here" in done.stderr, done.stderr
     assert word in done.stderr and not (tmp_path / "run").exists(), done.stderr
+
+
+def test_a_machine_without_slurm_is_told_what_is_missing(tmp_path: Path) -> None:
+    """The class is taken in, nothing is submitted, and nothing is the judge's fault."""
+    (tmp_path / "class/ada").mkdir(parents=True)
+    (tmp_path / "class/ada/vector_add.cu").write_text(NAIVE, encoding="utf-8")
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("env", "sh", "bash", "bwrap", "nvcc"):
+        if found := shutil.which(name):
+            (programs / name).symlink_to(found)
+    command = ("batch", tmp_path / "run", "--lab", "vector_add", "--submissions", tmp_path / "class")
+    environment = {**os.environ, "PATH": str(programs)}
+    done = warpgrade(*command, "--backend", "emulator", "--executor", "slurm", env=environment)
+    assert done.returncode == 1 and "needs Slurm's commands in PATH" in done.stderr, done.stderr
+    assert "scontrol" in done.stderr and "the judge" not in done.stderr, done.stderr
 
 
 @needs_slurm
