@@ -94,6 +94,8 @@ def test_a_site_that_gives_less_than_the_policy_allows_is_refused_with_the_sum(
     assert judge[0] in {f"{NEEDED_MB}M", "5G"}, asked
     # A submission of two cases: 120 + 60 + 2 * (60 + 120) s.
     assert judge[1] == "9:00", asked
+    # The aggregator's: 512 MiB, and 32 KiB for each of two records.
+    assert cluster.run("squeue", "-h", "--states=all", "-o", "%m", "-j", jobs["aggregate"]).strip() == "513M"
     run.scored()
     assert run.verdicts() == {"ada": ["accepted", "accepted"]}
 
@@ -334,7 +336,9 @@ def test_status_says_where_tasks_are_and_why_they_wait(tmp_path: Path, cluster: 
     text = run.call("status", run.run).stdout
     assert "scontrol release JOB" in text or "the cluster's staff held it" in text, text
     cluster.run("scontrol", "release", jobs["judge"][0])
-    wait_until("judged", lambda: '"recorded": 6' in run.call("status", run.run, "--json").stdout, 240)
+    watched = run.call("status", run.run, "--watch", "0.5")  # until all is judged
+    assert watched.returncode == 0 and watched.stdout.count("3/3") >= 1, watched.stdout
+    assert json.loads(run.call("status", run.run, "--json").stdout)["cases"]["recorded"] == 6
     done = run.call("resume", run.run)
     assert done.returncode == 0, done.stderr
     text = run.call("status", run.run).stdout
