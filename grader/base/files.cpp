@@ -1,6 +1,7 @@
 #include "base/files.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -16,12 +17,22 @@ namespace warpgrade {
 namespace fs = std::filesystem;
 
 std::string read_text(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw UsageError("cannot read {}: {}", path.string(), std::strerror(errno));
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (in.bad()) throw UsageError("cannot read {}: {}", path.string(), std::strerror(errno));
-  return std::move(text).str();
+  const FileDescriptor in(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat status {};
+  const bool is_open = in && fstat(in.get(), &status) == 0;
+  // With room for a byte more, so that the end of a file that is as long as it says takes one call to find.
+  std::string text(is_open && status.st_size > 0 ? static_cast<std::size_t>(status.st_size) + 1 : 4096, '\0');
+  for (std::size_t done = 0;;) {
+    const ssize_t count = is_open ? read(in.get(), text.data() + done, text.size() - done) : -1;
+    if (count < 0 && is_open && errno == EINTR) continue;
+    if (count < 0) throw UsageError("cannot read {}: {}", path.string(), std::strerror(errno));
+    done += static_cast<std::size_t>(count);
+    if (count == 0) {
+      text.resize(done);
+      return text;
+    }
+    if (done == text.size()) text.resize(2 * done);
+  }
 }
 
 namespace {

@@ -97,7 +97,9 @@ std::string plain_text(std::string_view text) {
 
 void make_plain(nlohmann::json& value) {
   if (auto* text = value.get_ptr<std::string*>()) {
-    *text = plain_text(*text);
+    const bool is_plain =
+        std::all_of(text->begin(), text->end(), [](char c) { return ' ' <= c && c <= '~'; });
+    if (!is_plain) *text = plain_text(*text);
   } else if (value.is_structured()) {
     for (nlohmann::json& part : value) make_plain(part);
   }

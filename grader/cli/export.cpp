@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <ctime>
 #include <filesystem>
-#include <future>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -101,15 +101,21 @@ class Export {
   int execute() {
     if (options_.similar.is_asked() && !wants("class-report"))
       throw UsageError("--against and --keep-fingerprints belong to the class report: name class-report too");
+    const TemporaryDirectory scratch("warpgrade-export");
+    // Pages take longest, and each kind is a process of its own: they run beside what is read and written here.
+    std::list<ReportsRun> pages;
+    if (wants("class-report")) start_class_report(scratch.path(), pages);
     read_run();
     choose_students();
     refuse_unfinished();
-    const TemporaryDirectory scratch("warpgrade-export");
-    // People's pages take longest, and each is a process of its own: they run beside what is written here.
-    std::vector<std::future<void>> pages;
+    if (wants("class-report")) {
+      write_text(scratch.path() / "people.json", json_text(people()) + "\n");
+      pages.front().go_on();
+    }
     start_pages(scratch.path(), pages);
+    parts_.records = {};  // what is left to write is in the views
     write_data();
-    for (std::future<void>& page : pages) wait_for(page);
+    for (ReportsRun& page : pages) wait_for(page);
     made_from_["formats"] = formats_;
     write_text(output_ / "made-from.json", json_text(made_from_, 1) + "\n");
     tell("made from {}\n", made_from_.at("text").get<std::string>());
@@ -154,9 +160,9 @@ class Export {
   }
 
   // What another format met does not hold up the others.
-  void wait_for(std::future<void>& page) {
+  void wait_for(ReportsRun& page) {
     try {
-      page.get();
+      page.wait();
     } catch (const JudgeFault& fault) {
       troubles_.emplace("pages", fault.what());
     }
@@ -286,38 +292,36 @@ class Export {
       tell("of {} the points alone: the folder of run {} is not where it was collected\n", student, run);
   }
 
-  void start_pages(const fs::path& scratch, std::vector<std::future<void>>& pages) {
-    const auto start = [&](const char* format, const std::string& module, std::vector<std::string> arguments,
-                           const fs::path& result) {
-      written_[format] = result;
-      pages.push_back(
-          std::async(std::launch::async, [module, arguments] { run_reports_module(module, arguments); }));
-    };
+  // It reads the records itself, so it need not wait until they are read here; who is in the class it hears then.
+  void start_class_report(const fs::path& scratch, std::list<ReportsRun>& pages) {
+    written_["class-report"] = output_ / "class-report/index.html";
+    std::vector<std::string> arguments{options_.run.string(), "--output",
+                                       (output_ / "class-report").string()};
+    options_.similar.append_to(arguments);
+    if (options_.ladder) arguments.insert(arguments.end(), {"--ladder", options_.ladder->string()});
+    if (options_.no_pdf) arguments.push_back("--no-pdf");
+    arguments.insert(arguments.end(), {"--people", (scratch / "people.json").string()});
+    pages.emplace_back("warpgrade_reports.class_report", std::move(arguments), ReportsRun::Begin::kHalf);
+  }
+
+  void start_pages(const fs::path& scratch, std::list<ReportsRun>& pages) {
     make_directories(output_);
     if (wants("feedback")) {
       write_views(scratch / "views.json");
       std::vector<std::string> arguments{(scratch / "views.json").string(), "--output",
                                          (output_ / "feedback").string()};
       if (options_.student) arguments.push_back("--keep");
-      start("feedback", "warpgrade_reports.feedback", arguments, output_ / "feedback");
+      pages.emplace_back("warpgrade_reports.feedback", std::move(arguments));
+      written_["feedback"] = output_ / "feedback";
     }
     if (wants("leaderboard") && policy_.visibility.leaderboard && !students_.own.empty()) {
+      const fs::path page = written_["leaderboard"] = output_ / "leaderboard.html";
       write_text(
           scratch / "leaderboard.json",
           json_text(leaderboard(students_.own, policy_.visibility.board, std::time(nullptr)), 1) + "\n");
-      start("leaderboard", "warpgrade_reports.leaderboard",
-            {(scratch / "leaderboard.json").string(), "--output", (output_ / "leaderboard.html").string()},
-            output_ / "leaderboard.html");
-    }
-    if (wants("class-report")) {
-      std::vector<std::string> arguments{options_.run.string(), "--output",
-                                         (output_ / "class-report").string()};
-      options_.similar.append_to(arguments);
-      if (options_.ladder) arguments.insert(arguments.end(), {"--ladder", options_.ladder->string()});
-      if (options_.no_pdf) arguments.push_back("--no-pdf");
-      write_text(scratch / "people.json", json_text(people()) + "\n");
-      arguments.insert(arguments.end(), {"--people", (scratch / "people.json").string()});
-      start("class-report", "warpgrade_reports.class_report", arguments, output_ / "class-report/index.html");
+      pages.emplace_back(
+          "warpgrade_reports.leaderboard",
+          std::vector<std::string>{(scratch / "leaderboard.json").string(), "--output", page.string()});
     }
   }
 

@@ -31,8 +31,9 @@ needs_slurm = pytest.mark.skipif(
     (os.geteuid() != 0 and "CI" not in os.environ) or missing("slurmctld", "slurmd", "munged", "sbatch"),
     reason="needs root and the packages slurm-wlm and munge",
 )
+HAS_MEMORY_GROUPS = Path("/sys/fs/cgroup/memory/memory.limit_in_bytes").exists()
 needs_memory_groups = pytest.mark.skipif(
-    not Path("/sys/fs/cgroup/memory/memory.limit_in_bytes").exists(),
+    not HAS_MEMORY_GROUPS,
     reason="needs control groups of version 1 with the controller memory, which Slurm's tasks are held by here",
 )
 needs_accounting = pytest.mark.skipif(

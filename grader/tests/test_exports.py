@@ -450,6 +450,8 @@ def test_an_unscored_run_is_refused_with_the_next_step(tmp_path: Path) -> None:
     done = warpgrade("export", folder)
     assert done.returncode == 1
     assert "warpgrade collect" in done.stderr
+    assert done.stderr.count("error: ") == 1, "the class report, which was begun already, says nothing beside"
+    assert not (folder / "export").exists()
 
 
 @pytest.mark.skipif(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import json
+import re
 import shutil
 import subprocess
 import time
@@ -18,6 +19,7 @@ from typing import Any
 import pytest
 from conftest import WARPGRADE, copy_program, warpgrade
 from slurm_cluster import (
+    HAS_MEMORY_GROUPS,
     Cluster,
     command_of,
     kill,
@@ -131,8 +133,8 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[Cluster]:
-    """Three nodes without accounting: states come from scontrol."""
-    made = Cluster(tmp_path / "slurm", 3)
+    """Three nodes without accounting: states come from scontrol. They hold tasks to their memory, where that is had."""
+    made = Cluster(tmp_path / "slurm", 3, constrain_memory=HAS_MEMORY_GROUPS)
     yield made
     made.stop()
 
@@ -213,6 +215,9 @@ def test_a_class_survives_a_night_of_faults(tmp_path: Path, small_disk: Path, cl
     begun = warpgrade(*command, "--executor", "slurm", "--site", site_file(tmp_path), env=held)
     assert begun.returncode == 0, begun.stderr
 
+    task = wait_until("a task that judges", lambda: task_processes("judge", run), 300)[0]
+    groups = Path(f"/proc/{task}/cgroup").read_text(encoding="utf-8")
+    assert re.search("memory:.*/slurm.*/job_", groups) or not HAS_MEMORY_GROUPS, groups
     # A judge dies at its work.
     wait_until("a judge that dies at its work", lambda: kill_a_judge(run), 300)
     # A node is gone, and comes back much later.

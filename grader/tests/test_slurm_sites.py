@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Iterator
 from functools import partial
@@ -93,6 +94,8 @@ def test_a_site_that_gives_less_than_the_policy_allows_is_refused_with_the_sum(
     assert judge[0] in {f"{NEEDED_MB}M", "5G"}, asked
     # A submission of two cases: 120 + 60 + 2 * (60 + 120) s.
     assert judge[1] == "9:00", asked
+    # The aggregator's: 512 MiB, and 32 KiB for each of two records.
+    assert cluster.run("squeue", "-h", "--states=all", "-o", "%m", "-j", jobs["aggregate"]).strip() == "513M"
     run.scored()
     assert run.verdicts() == {"ada": ["accepted", "accepted"]}
 
@@ -285,6 +288,22 @@ def test_an_option_that_is_ours_is_refused_by_its_name(tmp_path: Path, option: s
     assert word in done.stderr and not (tmp_path / "run").exists(), done.stderr
 
 
+def test_a_machine_without_slurm_is_told_what_is_missing(tmp_path: Path) -> None:
+    """The class is taken in, nothing is submitted, and nothing is the judge's fault."""
+    (tmp_path / "class/ada").mkdir(parents=True)
+    (tmp_path / "class/ada/vector_add.cu").write_text(NAIVE, encoding="utf-8")
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("env", "sh", "bash", "bwrap", "nvcc"):
+        if found := shutil.which(name):
+            (programs / name).symlink_to(found)
+    command = ("batch", tmp_path / "run", "--lab", "vector_add", "--submissions", tmp_path / "class")
+    environment = {**os.environ, "PATH": str(programs)}
+    done = warpgrade(*command, "--backend", "emulator", "--executor", "slurm", env=environment)
+    assert done.returncode == 1 and "needs Slurm's commands in PATH" in done.stderr, done.stderr
+    assert "scontrol" in done.stderr and "the judge" not in done.stderr, done.stderr
+
+
 @needs_slurm
 def test_status_says_where_tasks_are_and_why_they_wait(tmp_path: Path, cluster: Cluster) -> None:
     """Each task by itself, with squeue(1)'s reason and a cure; held, a partition that is down, a lost aggregator."""
@@ -317,7 +336,9 @@ def test_status_says_where_tasks_are_and_why_they_wait(tmp_path: Path, cluster: 
     text = run.call("status", run.run).stdout
     assert "scontrol release JOB" in text or "the cluster's staff held it" in text, text
     cluster.run("scontrol", "release", jobs["judge"][0])
-    wait_until("judged", lambda: '"recorded": 6' in run.call("status", run.run, "--json").stdout, 240)
+    watched = run.call("status", run.run, "--watch", "0.5")  # until all is judged
+    assert watched.returncode == 0 and watched.stdout.count("3/3") >= 1, watched.stdout
+    assert json.loads(run.call("status", run.run, "--json").stdout)["cases"]["recorded"] == 6
     done = run.call("resume", run.run)
     assert done.returncode == 0, done.stderr
     text = run.call("status", run.run).stdout

@@ -115,7 +115,8 @@ if BACKEND == "cuda":
         assert "the oracle refuses the outputs of the program and of baseline naive" in said
 
     def test_a_device_truth_answers_and_is_not_timed(project: Project) -> None:
-        _, the_class = make_lab(project, truth=KERNEL, right=KERNEL, wrong=WRONG_AT_ONCE)  # one term is less than the bound
+        # One term of a million is less than the bound.
+        _, the_class = make_lab(project, truth=KERNEL, right=KERNEL, wrong=WRONG_AT_ONCE)
         graded(project, the_class, "--cases", "million")
         records = {record["submission"]["id"]: record for record in records_of(project.root.parent / "run")}
         assert records["right"]["outcome"]["verdict"] == "accepted"

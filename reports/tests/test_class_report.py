@@ -1,12 +1,15 @@
 """The class report of a synthetic class: figures that agree with the records, nothing silently zero, a real PDF."""
 
 import json
+import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+import warpgrade_reports
 from conftest import Page, known
 from synthetic import SyntheticRun
 from synthetic_class import SyntheticClass
@@ -91,6 +94,22 @@ def test_hostile_names_are_escaped(tmp_path: Path) -> None:
     text = (folder / "class-report/index.html").read_text(encoding="utf-8")
     assert "<script>alert" not in text
     assert "<img src=x" not in text
+
+
+@pytest.mark.parametrize(("line", "made"), [("\n", True), ("", False)])
+def test_a_report_that_was_begun_early_is_made_only_for_who_goes_on(
+    class_folder: Path, tmp_path: Path, line: str, made: bool
+) -> None:
+    """`warpgrade export` begins it before it has read the run, and may refuse the run then."""
+    listed = tmp_path / "people.json"
+    command = [sys.executable, "-m", "warpgrade_reports.class_report", class_folder, "--output", tmp_path / "report"]
+    command += ["--people", listed, "--half", "--no-pdf"]
+    place = {"PYTHONPATH": str(Path(warpgrade_reports.__file__).parents[1])}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, env={**os.environ, **place}, text=True) as process:
+        listed.write_text(json.dumps({"schema": "warpgrade.people.v1", "people": [], "made_from": "a test's"}))
+        process.communicate(line, timeout=120)
+    assert process.returncode == 0
+    assert [path.name for path in tmp_path.iterdir() if path != listed] == ["report"] * made
 
 
 def test_plots_are_pictures(report: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import tracemalloc
@@ -10,7 +11,8 @@ from pathlib import Path
 import pytest
 from browser import CHROMIUM, ask
 from synthetic import GRAPHS, SyntheticRun
-from warpgrade_reports import page
+from synthetic_class import SyntheticClass
+from warpgrade_reports import class_heat, class_report, page
 from warpgrade_reports.__main__ import main
 from warpgrade_reports.reading import read_run
 
@@ -120,6 +122,25 @@ def test_every_student_of_a_large_class_stands_on_one_page_by_name(by_name: list
     assert len(rows) == len(set(rows)) == 120
     index = (report / "index.html").read_text(encoding="utf-8")
     assert all((report / link).is_file() for link in re.findall(r'(?:href|src)="((?:class|plots)/[^"]+)"', index))
+
+
+def test_the_class_reports_page_of_a_thousand_is_below_a_megabyte(tmp_path, monkeypatch):
+    """By what each student more adds; the table of speed-ups, which a large class has not, is left out here too."""
+    monkeypatch.setattr(class_heat, "MOST_ROWS", 10)
+    sizes = []
+    for students in (40, 100):
+        run = SyntheticClass(students)
+        people = [
+            {**dict.fromkeys(("id", "name", "submission"), s["id"]), "points": 61.25, "max_points": 100.0}
+            | {"verdict": "accepted", "on_roster": True, "page": f"../feedback/{s['id']}/index.html"}
+            for s in run.submissions
+        ]
+        listed = tmp_path / f"{students}.json"
+        listed.write_text(json.dumps({"schema": "warpgrade.people.v1", "people": people, "made_from": "a test's"}))
+        folder = run.write(tmp_path / str(students))
+        assert class_report.main([str(folder), "--people", str(listed), "--no-pdf"]) == 0
+        sizes.append((folder / "class-report/index.html").stat().st_size)
+    assert sizes[1] + (sizes[1] - sizes[0]) / 60 * 900 < INDEX_BYTES
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium here: apt-get install chromium")

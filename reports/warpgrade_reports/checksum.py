@@ -8,6 +8,7 @@ import json
 import re
 from typing import Any
 
+_KEY = '"checksum":"'
 _FIELD = re.compile(r'"checksum":"([0-9a-f]{64})",?')
 
 
@@ -37,9 +38,12 @@ def seal_of(line: str, record: dict[str, Any]) -> Seal:
 
 def sealed_by(line: str) -> str | None:
     """The checksum in a canonical line, if it is the rest's; None where it is not, or where it cannot be told so."""
-    fields: list[str] = _FIELD.findall(line)  # a quote within a text is escaped, so a text cannot look like the field
-    whole = len(fields) == 1 and _sha256(_FIELD.sub("", line.strip())) == fields[0]
-    return fields[0] if whole else None
+    begin = line.find(_KEY)  # a quote within a text is escaped, so a text cannot look like the field
+    field = _FIELD.match(line, begin) if begin >= 0 else None
+    if field is None or line.find(_KEY, field.end()) >= 0:
+        return None
+    rest = f"{line[:begin]}{line[field.end() :]}"
+    return field[1] if _sha256(rest.strip()) == field[1] else None
 
 
 def _sha256(text: str) -> str:

@@ -10,6 +10,7 @@ import argparse
 import gc
 import multiprocessing
 import re
+import select
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -23,6 +24,7 @@ from warpgrade_reports import class_heat, class_svg, heat, ranks, roofline, roof
 from warpgrade_reports import format as fmt
 from warpgrade_reports.charts import graded_baseline
 from warpgrade_reports.class_stats import (
+    CaseLine,
     box_of,
     case_lines,
     doubts,
@@ -94,11 +96,11 @@ def _summary(run: Run) -> dict[str, Any]:
     }
 
 
-def _speed_figures(run: Run) -> list[dict[str, Any]]:
-    lines = {line.spec.id: line for line in case_lines(run)}
+def _speed_figures(run: Run, lines: Sequence[CaseLine]) -> list[dict[str, Any]]:
+    by_case = {line.spec.id: line for line in lines}
     figures = []
     for group in groups_of(run, run.speed_cases):
-        rows = [(label, lines[spec.id]) for spec, label in zip(group.specs, group.labels, strict=True)]
+        rows = [(label, by_case[spec.id]) for spec, label in zip(group.specs, group.labels, strict=True)]
         title = group.named(f"Speed-up over {graded_baseline(run)}")
         boxes = [(label, line.box, line.threshold) for label, line in rows]
         figures.append(
@@ -111,19 +113,41 @@ def _speed_figures(run: Run) -> list[dict[str, Any]]:
     return figures
 
 
-def _pictures(run: Run, kept: Run | None) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Speeds:
     """What is shown of speeds beyond boxes: the class by case, below its limits, in order, and beside the ladder."""
+
+    lines: Sequence[CaseLine]
+    table: heat.Heat
+    shades: heat.Shades
+    ladder: heat.Heat | None
+    ordered: Sequence[ranks.Ranks]
+    rooflines: Sequence[roofline.Roofline]
+
+    @property
+    def listed(self) -> heat.Heat | None:
+        """The class by case, while it is small enough to be looked at."""
+        return self.table if len(self.table.rows) <= class_heat.MOST_ROWS else None
+
+
+def speeds_of(run: Run, kept: Run | None) -> Speeds | None:
+    """Once for the page, the PDF and the plots; none of a run without times."""
     if not run.speed_measured:
-        return {}
+        return None
     table, shades = class_heat.speed_heat(run)
     ladder = class_heat.ladder_heat(run, kept)
-    several = len(table.rows) <= class_heat.MOST_ROWS
+    return Speeds(case_lines(run), table, shades, ladder, ranks.ranks_of_run(run), roofline.rooflines_of(run))
+
+
+def _pictures(run: Run, speeds: Speeds | None) -> dict[str, Any]:
+    if speeds is None:
+        return {}
     return {
-        "heat": table if several else None,
-        "shades": heat.legend([*shades.legend(), (None, class_heat.grey_of(run))]),
-        "ranks": ranks.draw(ranks.ranks_of_run(run)),
-        "ladder": heat.draw(ladder) if ladder else "",
-        "rooflines": [roofline_svg.draw(each) for each in roofline.rooflines_of(run)],
+        "heat": speeds.listed,
+        "shades": heat.legend([*speeds.shades.legend(), (None, class_heat.grey_of(run))]),
+        "ranks": ranks.draw(speeds.ordered),
+        "ladder": heat.draw(speeds.ladder) if speeds.ladder else "",
+        "rooflines": [roofline_svg.draw(each) for each in speeds.rooflines],
     }
 
 
@@ -141,7 +165,7 @@ def render_class_report(
     `ladder`: a run that has the staff's steps, where the class's own has not.
     `printed`: as the PDF has it, without the table of all people where they are many.
     """
-    return _page(_context(run, folder, similar, people, ladder), printed=printed)
+    return _page(_context(run, folder, similar, people, speeds_of(run, ladder)), printed=printed)
 
 
 def _points(run: Run, *, narrow: bool) -> str:
@@ -149,12 +173,12 @@ def _points(run: Run, *, narrow: bool) -> str:
 
 
 def _context(
-    run: Run, folder: Path, similar: Similar, people: tuple[list[Person], str], ladder: Run | None
+    run: Run, folder: Path, similar: Similar, people: tuple[list[Person], str], speeds: Speeds | None
 ) -> dict[str, Any]:
     """What the page and the PDF show alike."""
     for row, person in enumerate(people[0]):
         person["row"] = row
-    lines = case_lines(run) if run.speed_measured else []
+    lines = speeds.lines if speeds else []
     return {
         "run": run,
         "summary": _summary(run),
@@ -162,9 +186,9 @@ def _context(
         "points_svg": _points(run, narrow=False),
         "points_narrow_svg": _points(run, narrow=True),
         "baseline": graded_baseline(run),
-        "pictures": _pictures(run, ladder),
+        "pictures": _pictures(run, speeds),
         "estimates": [svg.draw(chart) for chart in estimate_charts(run)],
-        "speed": _speed_figures(run) if run.speed_measured else [],
+        "speed": _speed_figures(run, lines) if speeds else [],
         "rates_svg": class_svg.pass_rates(lines, "Thresholds") if lines else "",
         "mistakes": mistakes(run),
         "doubts": doubts(run),
@@ -215,32 +239,30 @@ def save_pdf(page: str, path: Path) -> None:
     weasyprint.HTML(string=page).write_pdf(path, uncompressed_pdf=False)
 
 
-def _save_plots(run: Run, folder: Path, kept: Run | None) -> None:
+def _save_plots(run: Run, folder: Path, speeds: Speeds | None) -> None:
     # matplotlib is slow to load, and only this process wants it
     from warpgrade_reports import class_png, roofline_png  # noqa: PLC0415
 
     folder.mkdir()
     class_png.save_points(score_bins(run), run.max_points, folder / "points.png")
-    if not run.speed_measured:
+    if speeds is None:
         return
-    lines = case_lines(run)
-    found = {line.spec.id: line for line in lines}
+    found = {line.spec.id: line for line in speeds.lines}
+    title = f"Speed-up over {graded_baseline(run)}"
     for group in groups_of(run, run.speed_cases):
         rows = [(label, found[spec.id]) for spec, label in zip(group.specs, group.labels, strict=True)]
-        title = group.named(f"Speed-up over {graded_baseline(run)}")
-        class_png.save_violins(rows, "speed-up of correct submissions", title, folder / f"speedup-{group.slug}.png")
-    class_png.save_pass_rates(lines, folder / "thresholds.png")
-    table, _ = class_heat.speed_heat(run)
-    title = f"Speed-up over {graded_baseline(run)}"
-    if len(table.rows) <= class_heat.MOST_ROWS:
+        path = folder / f"speedup-{group.slug}.png"
+        class_png.save_violins(rows, "speed-up of correct submissions", group.named(title), path)
+    class_png.save_pass_rates(speeds.lines, folder / "thresholds.png")
+    if table := speeds.listed:
         told = f"{title}: blue above 1, orange below, grey not measured"
         class_png.save_heat(table, told, folder / "class-by-case.png")
-    if ladder := class_heat.ladder_heat(run, kept):
-        class_png.save_heat(ladder, "Students between the ladder's steps", folder / "ladder.png")
-    for each in roofline.rooflines_of(run):
+    if speeds.ladder:
+        class_png.save_heat(speeds.ladder, "Students between the ladder's steps", folder / "ladder.png")
+    for each in speeds.rooflines:
         roofline_png.save_roofline(each, folder)
-    if every := ranks.ranks_of_run(run):
-        class_png.save_ranks(every, folder / "ranks.png")
+    if speeds.ordered:
+        class_png.save_ranks(speeds.ordered, folder / "ranks.png")
 
 
 def page_of_pair(number: int) -> str:
@@ -273,7 +295,8 @@ def write_class_report(
 
     `kept`: a run of the staff's steps. Returns the page's path.
     """
-    context = _context(run, folder, similar, listed, kept)
+    speeds = speeds_of(run, kept)
+    context = _context(run, folder, similar, listed, speeds)
     attention = text_of(needs_of(listed[0], doubts(run), similar.shown))
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
@@ -282,7 +305,7 @@ def write_class_report(
             staged = Path(scratch) / "report"
             staged.mkdir()
             # The plots beside the pages: both take seconds and neither needs the other.
-            plots = multiprocessing.Process(target=_save_plots, args=(run, staged / "plots", kept))
+            plots = multiprocessing.Process(target=_save_plots, args=(run, staged / "plots", speeds))
             plots.start()
             try:
                 (staged / "attention.txt").write_text(attention, encoding="utf-8", errors="replace", newline="\n")
@@ -335,17 +358,37 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--ladder", type=Path, metavar="RUN", help="a run of the staff's steps on the same model of GPU"
     )
+    parser.add_argument(
+        "--half", action="store_true", help="waits for a line before it reads --people, and ends if there is none"
+    )
     parser.add_argument("--no-pdf", action="store_true", help="HTML and PNG alone")
     return parser
+
+
+@dataclass
+class _Caller:
+    """Who gave --half, and says by a line that --people is there."""
+
+    is_awaited: bool
+
+    def is_gone(self, *, now: bool) -> bool:
+        """Whether it went without that line; `now`: as far as is known."""
+        if not self.is_awaited or (now and not select.select([sys.stdin], [], [], 0)[0]):
+            return False
+        self.is_awaited = False
+        return not sys.stdin.readline()
 
 
 def main(arguments: list[str] | None = None) -> int:
     """The command; returns its exit code."""
     options = _parser().parse_args(arguments)
     output = options.output or options.run / "class-report"
+    caller = _Caller(options.half)
     try:
         refuse_strangers(output)
         run = read_run(options.run, samples=False)
+        if caller.is_gone(now=True):
+            return 0
         if not run.students:
             raise ReportInputError(str(options.run), "expected a student's submission, got none", "grade a class")
         similar = find_similar(options.run, run.lab, options.sources, options.against)
@@ -353,6 +396,8 @@ def main(arguments: list[str] | None = None) -> int:
             kept, names = options.keep_fingerprints, options.fingerprint_names
             keep_fingerprints(similar.comparison, options.run, kept, names=names)
         ladder = read_run(options.ladder, samples=False) if options.ladder else None
+        if caller.is_gone(now=False):
+            return 0
         listed = read_people(options.people)
         write_class_report(run, options.run, output, similar, listed, pdf=not options.no_pdf, kept=ladder)
     except ReportInputError as error:

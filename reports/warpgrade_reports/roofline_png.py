@@ -12,10 +12,11 @@ from matplotlib.ticker import FixedLocator, NullLocator
 from warpgrade_reports import format as fmt
 from warpgrade_reports.png import look, save_figure, short
 from warpgrade_reports.roofline import Roofline
-from warpgrade_reports.roofline_svg import places
+from warpgrade_reports.roofline_svg import dots_of, places
 
 _INK, _QUIET, _GRID, _BLUE, _PATH = "#1b1d22", "#5b6270", "#e2e5ea", "#0072b2", "#d55e00"
 _SIZE, _DPI = (9.6, 5.2), 130
+_ROWS = 200  # of dots in the picture's height
 
 
 def save_roofline(roofline: Roofline, folder: Path) -> None:
@@ -43,8 +44,9 @@ def save_roofline(roofline: Roofline, folder: Path) -> None:
         for column, at in zip(roofline.columns, found, strict=True):
             half = wide / 2
             axes.hlines(column.limit, at - half, at + half, color=_INK, linewidth=2.4)
-            spread = [at + ((i * 7) % 13 - 6) * half / 8 for i in range(len(column.crowd))]
-            axes.scatter(spread, column.crowd, s=11, color=_BLUE, alpha=0.38, linewidths=0)
+            dots = dots_of(column, scale, _ROWS)
+            xs, values = [at + x * half for x, _ in dots], [value for _, value in dots]
+            axes.scatter(xs, values, s=11, color=_BLUE, alpha=0.38, linewidths=0)
             last = max(1, len(column.steps) - 1)
             path = [(at - half + wide * i / last, value) for i, value in enumerate(column.steps) if value is not None]
             axes.plot(

@@ -7,10 +7,12 @@ from html import escape
 from itertools import pairwise
 
 from warpgrade_reports import format as fmt
+from warpgrade_reports.chart import Scale
 from warpgrade_reports.roofline import Column, Roofline
 
 WIDTH, _HEIGHT = 960, 522
 _LEFT, _RIGHT, _TOP, _BOTTOM = 92, 944, 34, 366
+_ROWS = (_BOTTOM - _TOP) // 2  # of dots, which are almost five pixels wide
 _MOST_APART = 76.0  # pixels between columns that have room
 _LEAST_APART = 26.0
 _NOTICED = 8.0
@@ -83,12 +85,25 @@ def _picture(roofline: Roofline) -> Iterator[str]:
         yield _text(max(_LEFT + 22, middle), (at_y(y0) + at_y(y1)) / 2 - 6, roof.label, "middle", "tick", _QUIET)
     found, wide = places(roofline, _LEFT, _RIGHT)
     for column, at in zip(roofline.columns, found, strict=True):
-        yield from _column(column, at, wide, at_y)
+        yield from _column(roofline, column, at, wide, at_y)
     yield _text(_RIGHT, _HEIGHT - 6, roofline.axes[0], "end", "side", _QUIET)
     yield _text(4, 12, roofline.axes[1], "start", "side", _QUIET)
 
 
-def _column(column: Column, at: float, wide: float, at_y: Callable[[float], float]) -> Iterator[str]:
+def dots_of(column: Column, scale: Scale, rows: int) -> list[tuple[float, float]]:
+    """The class's dots, spread over the column: from -1 to 1, and the value.
+
+    Of those that would lie on one another, in one of so many rows, there is one: a class of a thousand has many.
+    """
+    found: dict[tuple[int, int], float] = {}
+    for i, value in enumerate(column.crowd):
+        found.setdefault(((i * 7) % 13 - 6, round(scale.position(value) * rows)), value)
+    return [(across / 8, value) for (across, _), value in found.items()]
+
+
+def _column(
+    roofline: Roofline, column: Column, at: float, wide: float, at_y: Callable[[float], float]
+) -> Iterator[str]:
     top, half = at_y(column.limit), wide / 2
     yield f'<line class="rule" stroke="{_GRID}" x1="{at:.1f}" x2="{at:.1f}" y1="{top:.1f}" y2="{_BOTTOM}"/>'
     told = f"{column.label}: limit {fmt.microseconds(column.us)}, bound by {column.bound_by}"
@@ -96,12 +111,7 @@ def _column(column: Column, at: float, wide: float, at_y: Callable[[float], floa
         f'<path class="limit" stroke="{_INK}" stroke-width="3" d="M{at - half:.1f} {top:.1f}h{wide:.1f}">'
         f"<title>{escape(told)}</title></path>"
     )
-    # One path: dots at one place look like one dot, and a class of a thousand has many.
-    dots = "".join(
-        dict.fromkeys(
-            f"M{at + ((i * 7) % 13 - 6) * half / 8:.0f} {at_y(value):.0f}h0" for i, value in enumerate(column.crowd)
-        )
-    )
+    dots = "".join(f"M{at + x * half:.0f} {at_y(value):.0f}h0" for x, value in dots_of(column, roofline.y, _ROWS))
     if dots:
         yield f'<path class="dots" stroke="{_BLUE}" stroke-opacity=".38" stroke-width="4.8" stroke-linecap="round" fill="none" d="{dots}"/>'  # noqa: E501
     yield from _path(column.steps, at, half, at_y)

@@ -58,7 +58,8 @@ def winnowed(hashes: list[int], window: int = WINDOW) -> dict[int, int]:
         if place < 0 or value <= hashes[place]:
             place = end
         elif place <= end - window:
-            place = max(range(end - window + 1, end + 1), key=lambda i: (-hashes[i], i))
+            latest = hashes[end : end - window : -1]
+            place = end - latest.index(min(latest))
         if end >= min(window, len(hashes)) - 1 and place != last:
             kept.setdefault(hashes[place], place)
             last = place

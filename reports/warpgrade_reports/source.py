@@ -14,6 +14,8 @@ from typing import Any
 
 from warpgrade_reports.text import is_plain_json, plain_json, plain_text
 
+_DECODER = json.JSONDecoder(parse_constant=lambda _: None)  # json.loads makes one each time
+
 
 class ReportInputError(Exception):
     """The run folder cannot be rendered; the text says where, what was expected and what to do next."""
@@ -150,7 +152,7 @@ class Node:
 def parse_node(text: str, place: str, next_step: str) -> Node:
     """One JSON object with plain texts. NaN and infinities, which some writers emit, become null: not known."""
     try:
-        value = json.loads(text, parse_constant=lambda _: None)
+        value = _DECODER.decode(text)
         value = value if is_plain_json(text) else plain_json(value)
     except (ValueError, RecursionError) as error:
         raise ReportInputError(place, f"expected one JSON object, got broken text ({error})", next_step) from error

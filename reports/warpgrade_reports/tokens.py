@@ -7,26 +7,27 @@ out. `for (a; b; c)` reads like `a; while (b)`, and `i++`, `++i` and `i += 1` ar
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Mapping
+from functools import cache
 from pathlib import PurePath
 from typing import NamedTuple
 
 METHOD = 1  # counts up with every change of tokens, hashes or winnowing: fingerprints of another one do not fit
 
-_CUDA = frozenset({".cu", ".cuh", ".h", ".hpp", ".hxx", ".cpp", ".cxx", ".cc", ".c"})
-SUFFIXES = _CUDA | {".py"}
+_CUDA_FILES = frozenset({".cu", ".cuh", ".h", ".hpp", ".hxx", ".cpp", ".cxx", ".cc", ".c"})
+SUFFIXES = _CUDA_FILES | {".py"}
 
 _CUDA_TOKEN = re.compile(
-    r"""(?P<skip>//[^\n]*|/\*.*?(?:\*/|\Z)|\#[ \t]*(?:include|pragma)\b[^\n]*|\s+|\\\n|[{}])
-      | (?P<text>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')
+    r"""(?P<word>[A-Za-z_]\w*)
+      | (?P<skip>(?:\s+|//[^\n]*|/\*.*?(?:\*/|\Z)|\#[ \t]*(?:include|pragma)\b[^\n]*|\\\n|[{}])+)
       | (?P<number>\.?[0-9](?:[eEpP][+-]|[\w.'])*)
-      | (?P<word>[A-Za-z_]\w*)
+      | (?P<text>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')
       | (?P<sign><<<|>>>|<<=|>>=|->|\+\+|--|&&|\|\||[-+*/%&|^<>=!]=|<<|>>|::|.)""",
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
 _PYTHON_TOKEN = re.compile(
-    r"""(?P<skip>\#[^\n]*|^[ \t]*(?:import|from)[ \t][^\n]*|[^\S\n]+|\n|\\\n
-          |[rRbBfFuU]{0,2}(?:\"{3}.*?(?:\"{3}|\Z)|'{3}.*?(?:'{3}|\Z)))
+    r"""(?P<skip>(?:\#[^\n]*|^[ \t]*(?:import|from)[ \t][^\n]*|[^\S\n]+|\n|\\\n
+          |[rRbBfFuU]{0,2}(?:\"{3}.*?(?:\"{3}|\Z)|'{3}.*?(?:'{3}|\Z)))+)
       | (?P<text>[rRbBfFuU]{0,2}(?:"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'))
       | (?P<number>\.?[0-9](?:[eE][+-]|[\w.])*)
       | (?P<word>[^\W\d]\w*)
@@ -60,12 +61,30 @@ _PYTHON_CALLED = frozenset(
     atomic_cas debug_barrier to empty empty_like zeros_like shape stride numel float32 float16 bfloat16 int32
     int64""".split()  # noqa: SIM905
 )
-_OF_LINES = frozenset({"skip", "text"})  # what may hold a newline
 _SHOWN = {"number": "0", "text": "T"}
 _STEPS = {"++": "+=", "--": "-="}
 _OPERAND_ENDS = frozenset({"N", "]"})
 _OPERAND_GOES_ON = frozenset({"[", ".", "->", "(", "::"})
 _LONGEST_HEAD = 400  # tokens of a loop's head: text that is no program has no end of it
+
+
+class _Language(NamedTuple):
+    pattern: re.Pattern[str]  # of one token, or of what is none; its group says which
+    words: Mapping[str, str]  # those that are no name
+    called: frozenset[str] = frozenset()  # names that stay behind a dot
+
+
+_CUDA = _Language(
+    _CUDA_TOKEN,
+    {**{word: word for word in _CUDA_KEPT}, **dict.fromkeys(_TYPES, "int"), **dict.fromkeys(_QUALIFIERS, "")},
+)
+_PYTHON = _Language(_PYTHON_TOKEN, {word: word for word in _PYTHON_KEPT}, _PYTHON_CALLED)
+
+
+@cache
+def _whole(pattern: re.Pattern[str]) -> re.Pattern[str]:
+    """The pattern without groups: its findall() gives texts."""
+    return re.compile(re.sub(r"\(\?P<\w+>", "(?:", pattern.pattern), pattern.flags)
 
 
 class Token(NamedTuple):
@@ -81,48 +100,54 @@ def tokens(source: str, file: str = ".cu") -> list[Token]:
     Any text has some: nothing is refused.
     """
     if PurePath(file).suffix == ".py":
-        return _read(source, _PYTHON_TOKEN, _python_word)
-    return _with_steps(_with_plain_loops(_read(source, _CUDA_TOKEN, _cuda_word)))
+        return _read(source, _PYTHON)
+    return _with_steps(_with_plain_loops(_read(source, _CUDA)))
 
 
-def _cuda_word(word: str, _: str) -> str:
-    return "" if word in _QUALIFIERS else word if word in _CUDA_KEPT else "int" if word in _TYPES else "N"
+class _Known(dict[str, tuple[str | None, int]]):
+    """What is shown of a text and how many lines it ends, looked up once for each: a program repeats its own."""
+
+    def __init__(self, pattern: re.Pattern[str], words: Mapping[str, str]) -> None:
+        self._pattern, self._words = pattern, words
+
+    def __missing__(self, text: str) -> tuple[str | None, int]:
+        match = self._pattern.match(text)
+        kind = (match and match.lastgroup) or "skip"
+        shown = self._words.get(text, "N") if kind == "word" else _SHOWN.get(kind, text)
+        self[text] = found = (None if kind == "skip" else shown, text.count("\n"))
+        return found
 
 
-def _python_word(word: str, before: str) -> str:
-    return word if word in _PYTHON_KEPT or (before == "." and word in _PYTHON_CALLED) else "N"
-
-
-def _read(source: str, pattern: re.Pattern[str], word_of: Callable[[str, str], str]) -> list[Token]:
+def _read(source: str, language: _Language) -> list[Token]:
     found, line, before = [], 1, ""
-    for match in pattern.finditer(source):
-        kind, text = match.lastgroup, match[0]
-        if kind != "skip":
-            shown = word_of(text, before) if kind == "word" else _SHOWN.get(kind or "", text)
+    known = _Known(language.pattern, language.words)
+    for text in _whole(language.pattern).findall(source):
+        shown, ends = known[text]
+        if shown is not None:
+            if before == "." and text in language.called:
+                shown = text
             # A type of several words, `unsigned long long`, is one.
             if shown and not (shown == before == "int"):
                 found.append(Token("N" if shown == "int" else shown, line))
             before = shown
-        if kind in _OF_LINES:
-            line += text.count("\n")
+        line += ends
     return found
 
 
 def _with_plain_loops(found: list[Token]) -> list[Token]:
     """`for (a; b; c)` as `a; while (b)`; a loop over a range stays."""
-    result, at = [], 0
-    while at < len(found):
-        ends = _parts_of_loop(found, at) if found[at].text == "for" else None
+    result: list[Token] = []
+    at = 0
+    for place in [place for place, token in enumerate(found) if token.text == "for"]:
+        ends = _parts_of_loop(found, place) if place >= at else None
         if ends is None:
-            result.append(found[at])
-            at += 1
             continue
         first, second, close = ends
-        line = found[at].line
-        result += [*found[at + 2 : first + 1], Token("while", line), Token("(", line), *found[first + 1 : second]]
-        result.append(found[close])
+        line = found[place].line
+        result += [*found[at:place], *found[place + 2 : first + 1], Token("while", line), Token("(", line)]
+        result += [*found[first + 1 : second], found[close]]
         at = close + 1
-    return result
+    return result + found[at:]
 
 
 def _parts_of_loop(found: list[Token], at: int) -> tuple[int, int, int] | None:
@@ -143,20 +168,19 @@ def _with_steps(found: list[Token]) -> list[Token]:
     """`i++` and `++i` as `i += 1`."""
     result: list[Token] = []
     at = 0
-    while at < len(found):
-        token = found[at]
-        step = _STEPS.get(token.text)
-        if step is None:
-            result.append(token)
-        elif result and result[-1].text in _OPERAND_ENDS:
-            result += [Token(step, token.line), Token("0", token.line)]
-        elif _is_whole_name(found, at + 1):
-            result += [found[at + 1], Token(step, token.line), Token("0", token.line)]
+    for place in [place for place, token in enumerate(found) if token.text in _STEPS]:
+        token = found[place]
+        result += found[at:place]
+        at = place + 1
+        step = [Token(_STEPS[token.text], token.line), Token("0", token.line)]
+        if result and result[-1].text in _OPERAND_ENDS:
+            result += step
+        elif _is_whole_name(found, at):
+            result += [found[at], *step]
             at += 1
         else:
             result.append(token)
-        at += 1
-    return result
+    return result + found[at:]
 
 
 def _is_whole_name(found: list[Token], at: int) -> bool:

@@ -23,20 +23,43 @@ std::string file_name_of(const std::string& id) {
                                                        : name.substr(0, 100) + "-" + sha256(id).substr(0, 8);
 }
 
-std::vector<int> speed_widths(const Views& views) {
-  constexpr std::size_t kMostWidths = 4;  // more are no groups but points along an axis, as APSP's sizes
-  std::set<int> found;
-  bool measured = false;
-  for (const json& view : views) {
+namespace {
+
+// Of the views that were added.
+class SpeedWidths {
+ public:
+  void add(const json& view) {
     for (const json& line : view.at("cases")) {
       if (line.value("kind", "") != "speed") continue;
-      measured |= line.contains("ratio");
-      found.insert(line.value("k", kAllWidths));
+      measured_ |= line.contains("ratio");
+      found_.insert(line.value("k", kAllWidths));
     }
   }
-  if (!measured) return {};
-  if (found.size() > kMostWidths || found.contains(kAllWidths)) return {kAllWidths};
-  return {found.begin(), found.end()};
+
+  std::vector<int> all() const {
+    constexpr std::size_t kMostWidths = 4;  // more are no groups but points along an axis, as APSP's sizes
+    if (!measured_) return {};
+    if (found_.size() > kMostWidths || found_.contains(kAllWidths)) return {kAllWidths};
+    return {found_.begin(), found_.end()};
+  }
+
+ private:
+  std::set<int> found_;
+  bool measured_ = false;
+};
+
+}  // namespace
+
+std::vector<int> speed_widths(const Views& views) {
+  SpeedWidths widths;
+  for (const json& view : views) widths.add(view);
+  return widths.all();
+}
+
+std::vector<int> speed_widths_of(const json& view) {
+  SpeedWidths widths;
+  widths.add(view);
+  return widths.all();
 }
 
 std::string speedup_title(const json& view, int k) {

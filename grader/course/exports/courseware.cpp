@@ -152,7 +152,7 @@ json gradescope_results(const json& view) {
   json board = {{{"name", "Points"},
                  {"value", two_digits(view.value("computed_points", view.at("points").get<double>()))},
                  {"order", "desc"}}};
-  for (const int k : speed_widths({view})) {
+  for (const int k : speed_widths_of(view)) {
     if (const auto mean = mean_speedup(view, k)) {
       board.push_back({{"name", speedup_title(view, k)}, {"value", two_digits(*mean)}, {"order", "desc"}});
     }
@@ -177,7 +177,7 @@ json autolab_scores(const json& view) {
     scores["adjustment"] = rest;  // a late hand-in, or what a person decided
   }
   json board = {total};
-  for (const int k : speed_widths({view})) {
+  for (const int k : speed_widths_of(view)) {
     if (const auto mean = mean_speedup(view, k)) board.push_back(two_digits(*mean));
   }
   return {{"scores", scores}, {"scoreboard", board}, {"made_from", view.at("made_from")}};

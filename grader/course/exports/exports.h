@@ -83,6 +83,7 @@ bool stands_above(const nlohmann::json& view, const nlohmann::json& other);
 // The widths that speed-ups are averaged by: the lab's few, or all together.
 inline constexpr int kAllWidths = 0;
 std::vector<int> speed_widths(const Views& views);
+std::vector<int> speed_widths_of(const nlohmann::json& view);
 std::string speedup_title(const nlohmann::json& view, int k);  // "Speed-up K=32"
 
 // Geometric mean of a view's speed-ups at width k over the correct cases; none: nothing measured.

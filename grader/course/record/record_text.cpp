@@ -1,5 +1,7 @@
 #include "course/record/record_text.h"
 
+#include <array>
+
 #include "base/hash.h"
 
 namespace warpgrade {
@@ -16,9 +18,17 @@ std::size_t end_of_string(std::string_view text, std::size_t at) {
   return at < text.size() ? at : kNowhere;
 }
 
-// The comma or bracket that ends the value which begins at `at`.
+constexpr std::array<bool, 256> kMarks = [] {
+  std::array<bool, 256> marks{};
+  for (const unsigned char mark : {'"', '{', '}', '[', ']'}) marks[mark] = true;
+  return marks;
+}();
+
+// The comma or bracket that ends the value which begins at `at`. Most of a record are lists of numbers.
 std::size_t end_of_value(std::string_view text, std::size_t at) {
   for (int depth = 0; at < text.size(); ++at) {
+    while (depth > 0 && at < text.size() && !kMarks[static_cast<unsigned char>(text[at])]) ++at;
+    if (at == text.size()) break;
     switch (text[at]) {
       case '"':
         at = end_of_string(text, at);
@@ -60,32 +70,64 @@ bool for_each_field(std::string_view object, const Take& take) {
   return object == "{}";
 }
 
-// What of `fields` is about this field, less its name; nothing: it is not wanted; an empty list: all of it.
-std::optional<Fields> wanted_of(const Fields& fields, std::string_view name) {
-  std::optional<Fields> inner;
-  for (const std::string_view field : fields) {
-    if (field == name) return Fields{};
-    if (field.size() <= name.size() || !field.starts_with(name) || field[name.size()] != '/') continue;
-    if (!inner) inner.emplace();
-    inner->emplace_back(field.substr(name.size() + 1));
+enum class Wanted { kNothing, kPart, kAll };
+
+// What of the field at `path` ("timing", "timing/median_us") `fields` name.
+Wanted wanted_of(const Fields& fields, std::string_view path) {
+  Wanted found = Wanted::kNothing;
+  for (const std::string& field : fields) {
+    if (!field.starts_with(path)) continue;
+    if (field.size() == path.size()) return Wanted::kAll;
+    if (field[path.size()] == '/') found = Wanted::kPart;
   }
-  return inner;
+  return found;
 }
 
-std::optional<json> parsed(std::string_view text, const Fields& fields) {
-  if (fields.empty() || !text.starts_with('{')) {
-    json value = json::parse(text, nullptr, false);
-    return value.is_discarded() ? std::nullopt : std::optional(std::move(value));
+// The path of a field while what is in it is looked at.
+class Within {
+ public:
+  Within(std::string& path, std::string_view name) : path_(path), before_(path.size()) {
+    if (!path.empty()) path += '/';
+    path += name;
   }
+  ~Within() { path_.resize(before_); }
+  Within(const Within&) = delete;
+  Within& operator=(const Within&) = delete;
+
+ private:
+  std::string& path_;
+  std::size_t before_;
+};
+
+std::optional<json> parsed(std::string_view text) {
+  json value = json::parse(text, nullptr, false);
+  return value.is_discarded() ? std::nullopt : std::optional(std::move(value));
+}
+
+std::optional<json> parsed_part(std::string_view text, const Fields& fields, std::string& path) {
+  if (!text.starts_with('{')) return parsed(text);
   json kept = json::object();
   const bool is_object = for_each_field(text, [&](std::string_view name, std::string_view value) {
-    const auto wanted = wanted_of(fields, name);
-    if (!wanted) return true;
-    auto part = parsed(value, *wanted);
-    if (part) kept[std::string(name)] = std::move(*part);
+    const Within within(path, name);
+    const Wanted wanted = wanted_of(fields, path);
+    if (wanted == Wanted::kNothing) return true;
+    auto part = wanted == Wanted::kAll ? parsed(value) : parsed_part(value, fields, path);
+    if (part) kept.emplace(name, std::move(*part));
     return part.has_value();
   });
   return is_object ? std::optional(std::move(kept)) : std::nullopt;
+}
+
+json part_of(const json& whole, const Fields& fields, std::string& path) {
+  if (!whole.is_object()) return whole;
+  json kept = json::object();
+  for (const auto& [name, value] : whole.items()) {
+    const Within within(path, name);
+    const Wanted wanted = wanted_of(fields, path);
+    if (wanted != Wanted::kNothing)
+      kept[name] = wanted == Wanted::kAll ? value : part_of(value, fields, path);
+  }
+  return kept;
 }
 
 // A quote within a text of JSON is escaped, so no text can look like the field.
@@ -103,7 +145,8 @@ bool is_sealed(std::string_view text) {
 
 std::optional<json> sealed_fields(std::string_view text, const Fields& fields) {
   if (!is_sealed(text)) return std::nullopt;
-  auto record = parsed(text, fields);
+  std::string path;
+  auto record = fields.empty() ? parsed(text) : parsed_part(text, fields, path);
   return record && record->is_object() ? std::move(record) : std::nullopt;
 }
 
@@ -114,11 +157,8 @@ Fields fields_of(std::initializer_list<Fields> readers) {
 }
 
 json only_fields(const json& record, const Fields& fields) {
-  if (fields.empty() || !record.is_object()) return record;
-  json kept = json::object();
-  for (const auto& [name, value] : record.items())
-    if (const auto wanted = wanted_of(fields, name)) kept[name] = only_fields(value, *wanted);
-  return kept;
+  std::string path;
+  return fields.empty() ? record : part_of(record, fields, path);
 }
 
 }  // namespace warpgrade

@@ -48,11 +48,20 @@ std::string variable(const char* name) {
   return value != nullptr ? value : "";
 }
 
-bool asked_once(std::vector<std::string> command) {
+ProcessResult run_slurm(const std::vector<std::string>& command, std::chrono::seconds timeout) {
   ProcessOptions options;
-  options.command = std::move(command);
-  options.timeout = std::chrono::seconds(60);
-  return run_process(options).ok();
+  options.command = command;
+  options.timeout = timeout;
+  options.output_bytes = 64 << 20;
+  try {
+    return run_process(options);
+  } catch (const JudgeFault& fault) {
+    throw UsageError("{}: --executor slurm needs Slurm's commands in PATH", fault.what());
+  }
+}
+
+bool asked_once(const std::vector<std::string>& command) {
+  return run_slurm(command, std::chrono::seconds(60)).ok();
 }
 
 }  // namespace
@@ -84,13 +93,7 @@ ProcessResult Cluster::ask_patiently(const std::vector<std::string>& command) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(patience_s_);
   const SlowNote note("waiting for Slurm's controller: it has not answered `" + command[0] + "` yet");
   for (bool reported = false;;) {
-    ProcessOptions options;
-    options.command = command;
-    options.timeout = std::chrono::seconds(120);
-    options.output_bytes = 64 << 20;
-    const ProcessResult result = run_process(options);
-    if (result.exit_code == 127)
-      throw UsageError("{} was not found: --executor slurm needs Slurm's commands in PATH", command[0]);
+    const ProcessResult result = run_slurm(command, std::chrono::seconds(120));
     if (result.ok() || !is_controller_unreachable(result)) return result;
     if (!reported && silent_) silent_(result.standard_error.substr(0, 200));
     reported = true;
@@ -197,9 +200,11 @@ std::string Cluster::submit(const std::string& name, const std::vector<std::stri
 
 bool names_node(const std::string& list, const std::string& node) {
   if (list.empty()) return false;
-  ProcessOptions options;
-  options.command = {"scontrol", "show", "hostnames", list};
-  const std::vector<std::string> names = split(run_process(options).standard_output, '\n');
+  const ProcessResult result = run_slurm({"scontrol", "show", "hostnames", list}, std::chrono::seconds(60));
+  if (!result.ok())
+    throw UsageError("{}: expected nodes as Slurm lists them, for instance n[1-3,9]; scontrol: {}", list,
+                     result.standard_error.substr(0, 200));
+  const std::vector<std::string> names = split(result.standard_output, '\n');
   return std::find(names.begin(), names.end(), node) != names.end();
 }
 

@@ -44,7 +44,8 @@ bool ask_for_restart(const OwnTask& task);
 // The array's waiting tasks: they start on none of these, in the place of what was said of nodes before.
 bool keep_array_off(const OwnTask& task, const std::string& nodes);
 
-// Whether a list of nodes as Slurm writes it, "n[1-3,9]", names this one. No controller is asked.
+// Whether a list of nodes as Slurm writes it, "n[1-3,9]", names this one. No controller is asked. Throws
+// UsageError where Slurm cannot read the list.
 bool names_node(const std::string& list, const std::string& node);
 
 // What `sbatch --test-only` answered.
