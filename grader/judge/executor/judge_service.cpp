@@ -166,7 +166,10 @@ void JudgeService::call(HostCommand number, const Command& command, Reply& reply
   const bool has_result = ask_host(asked, is_run, result, reply);
   if (has_result) end_command(is_run);
   OutputWriters& writers = device_.server().writers();
-  if (is_run && has_result && writers.is_following()) reply.written = device_.server().written();
+  if (is_run && has_result && writers.is_following()) {
+    reply.written = device_.server().written();
+    reply.unordered = device_.server().work().left();
+  }
   writers.follow(true);
   if (!has_result) return;
   reply.host_us = result.host_us;
@@ -202,6 +205,7 @@ void JudgeService::follow(protocol::Follow what) {
   std::optional<uint8_t> probe;
   if (what == protocol::Follow::kProbe) probe = static_cast<uint8_t>(1 + std::random_device()() % 254);
   writers.begin_run(probe);
+  if (what != protocol::Follow::kNothing) device_.server().work().begin_run();
 }
 
 void JudgeService::make_plan(const Command& command, Reply& reply) {

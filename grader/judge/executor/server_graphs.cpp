@@ -198,6 +198,7 @@ cudaError_t Server::launch_graph(GraphEntry& graph, StreamId stream) {
     const size_t places = std::min(kMostPlaces, 1 + graph.nodes / kNodesPerPlace);
     for (size_t k = 0; k < places; ++k) on_work_(Op::launch_graph);
   }
+  if (!graph.parts.empty()) work_.add(stream, "a graph");
   if (graph.in_backend && !writers_.is_following()) return backend_.launch_graph(*graph.in_backend, stream);
   // A probe puts something behind each copy: then the parts go one by one.
   if (graph.in_backend && !writers_.probe()) {

@@ -3,7 +3,7 @@
 //
 // Everything is carried out when it is called, so that a missing order never shows in the results here. So
 // each command is kept with the bytes that it touched until the host has seen it end, and compared with the
-// later ones that nothing orders behind it (order/stream_clocks.h).
+// later ones that nothing orders behind it (cudart/stream_clocks.h).
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -16,11 +16,15 @@
 
 #include "backend/host_finding.h"
 #include "cudart/backend.h"
-#include "order/stream_clocks.h"
+#include "cudart/stream_clocks.h"
 #include "order/touched_memory.h"
 #include "report/diagnostics.h"
 
 namespace warpgrade::emu {
+
+using cudart::Clock;
+using cudart::Moment;
+using cudart::StreamClocks;
 
 class CommandOrder {
  public:

@@ -1,15 +1,11 @@
-#include "order/stream_clocks.h"
+#include "cudart/stream_clocks.h"
 
 #include <algorithm>
 #include <atomic>
 #include <utility>
 
-namespace warpgrade::emu {
+namespace warpgrade::cudart {
 namespace {
-
-using cudart::kLegacyStream;
-using cudart::kPerThreadStream;
-using cudart::StreamId;
 
 // Numbers of threads that have a default stream of their own, from 1.
 uint64_t number_of_thread() {
@@ -158,4 +154,4 @@ std::string StreamClocks::name(StreamId stream) {
   return line.number == 1 ? "`stream`, the argument," : "own stream #" + std::to_string(line.number - 1);
 }
 
-}  // namespace warpgrade::emu
+}  // namespace warpgrade::cudart
