@@ -14,6 +14,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -256,6 +257,12 @@ class Backend {
   virtual cudaError_t launch_graph(GraphId, StreamId) { return cudaErrorNotSupported; }
   virtual cudaError_t destroy_graph(GraphId) { return cudaSuccess; }
 
+  // Where nodes go into a stream one by one: that they are a graph's, each behind those that it waits for
+  // (smaller numbers than its own), and which of them comes now.
+  virtual void begin_nodes(StreamId, std::vector<std::vector<uint32_t>> /*after*/) {}
+  virtual void begin_node(size_t /*node*/) {}
+  virtual void end_nodes() {}
+
   // --- handles of conditional nodes: values that kernels set. cudaErrorNotSupported where there are
   // none. ---
   virtual cudaError_t create_condition(uint64_t& /*handle*/) { return cudaErrorNotSupported; }
@@ -270,6 +277,21 @@ class Backend {
   virtual cudaError_t reset_persisting_l2() { return cudaSuccess; }
   // As they were before the first set_limit.
   virtual void reset_limits() {}
+};
+
+// While it lives, this thread's commands of the stream are nodes of a graph.
+class NodesOfGraph {
+ public:
+  NodesOfGraph(Backend& backend, StreamId stream, std::vector<std::vector<uint32_t>> after)
+      : backend_(backend) {
+    backend_.begin_nodes(stream, std::move(after));
+  }
+  ~NodesOfGraph() { backend_.end_nodes(); }
+  NodesOfGraph(const NodesOfGraph&) = delete;
+  NodesOfGraph& operator=(const NodesOfGraph&) = delete;
+
+ private:
+  Backend& backend_;
 };
 
 inline cudaError_t Backend::copy_rows(const RowsCopy& rows, StreamId stream, bool waits) {

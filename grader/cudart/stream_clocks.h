@@ -50,6 +50,24 @@ class StreamClocks {
     bool is_default = false;
   };
 
+  // The nodes of a graph that is put into a stream: each comes behind those that it waits for, and all behind
+  // what is in the stream. What comes later in the stream waits for all of them.
+  struct Graph {
+    StreamId stream = 0;
+    std::vector<std::vector<uint32_t>> after;  // by node
+    std::vector<uint32_t> chain;               // by node: those of a chain wait for each other
+    std::vector<Clock> ends;                   // by node: what has ended when the node has
+    Clock base;
+    size_t current = 0;
+
+    bool has_branches() const { return chains > 1; }
+    uint32_t chains = 0;
+  };
+  Graph begin_graph(StreamId stream, std::vector<std::vector<uint32_t>> after);
+  void choose_node(Graph& graph, size_t node);
+  Command begin_in(Graph& graph);  // a command of the node
+  void end_graph(const Graph& graph);
+
   void create(StreamId stream, bool blocking);
   void destroy(StreamId stream);
   // A command, or anything else that takes a place in a stream.
@@ -83,6 +101,7 @@ class StreamClocks {
     bool blocking = true;
     uint32_t number = 0;  // of created streams, from 1
     Clock clock;
+    std::vector<Line> chains = {};  // of graphs in the stream
   };
   using Key = uint64_t;
 

@@ -50,6 +50,11 @@ class CommandOrder {
   Launching begin_launch(cudart::StreamId stream);
   void launched(Launching launching, const std::string& kernel, const std::string& title);
 
+  // Commands that this thread puts into the stream from here on are nodes of a graph.
+  void begin_graph(cudart::StreamId stream, std::vector<std::vector<uint32_t>> after);
+  void begin_node(size_t node);
+  void end_graph();
+
   void copied(const cudart::RowsCopy& copy, cudart::StreamId stream, bool waits);
   void filled(const cudart::Fill& fill, cudart::StreamId stream);
   void allocated(uint64_t address, uint64_t bytes, cudart::StreamId stream);
@@ -74,6 +79,7 @@ class CommandOrder {
     const char* does = nullptr;  // in place of "reads" or "writes"
     CallPlace called;
     Touched touched;
+    uint64_t graph = 0;  // the launch of a graph that it is a node of; 0: of none
   };
   // What a copy reads of the host's memory, as it was when it was called.
   struct Source {
@@ -93,7 +99,10 @@ class CommandOrder {
   };
 
   bool is_on() const;
-  bool is_followed() const { return clocks_.may_be_concurrent() || !sources_.empty(); }
+  // The next command's place, and what has ended when the stream's work until now has.
+  StreamClocks::Command take_place(cudart::StreamId stream);
+  Clock ended_by(cudart::StreamId stream);
+  bool is_followed() const;
   void add(Command command);
   // True when the two conflict, which is then told.
   bool compare(const Command& earlier, const Command& later);

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -93,9 +94,11 @@ TEST(Executor, names_commands_without_an_order_as_the_emulator_does) {
   for (std::string name, forms; lines >> name >> forms;) {
     if (name == "pinned_source_changed") continue;  // pinned memory has another name here
     const std::string wrong = "stream_order " + name + (forms == "both" ? " wrong" : " right");
-    EXPECT_EQ(sorted_lines(run_through_executor(wrong, checks).output),
-              sorted_lines(run_directly(wrong, checks).output))
-        << name;
+    // Here the judge, who has the sources, names allocations.
+    const std::string named = run_directly(wrong, checks).output;
+    const std::string direct =
+        std::regex_replace(named, std::regex("`[^`]*` \\((allocation #\\d+), "), "$1 (");
+    EXPECT_EQ(sorted_lines(run_through_executor(wrong, checks).output), sorted_lines(direct)) << name;
   }
 }
 
