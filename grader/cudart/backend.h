@@ -162,6 +162,9 @@ class Backend {
   virtual bool keeps_call() { return false; }
   virtual uint64_t earlier_call() { return 0; }
   virtual void place_earlier(const std::string& /*path*/, uint32_t /*line*/) {}
+  // The host's code touched memory of both sides, at that line, without having waited for all that may use it.
+  virtual void host_touched(uint64_t /*address*/, bool /*is_write*/, const std::string& /*path*/,
+                            uint32_t /*line*/) {}
   // Each call is carried out before the next line of the program: none travels ahead of its answer.
   virtual bool is_interpreted() const { return false; }
   // Device memory that was not freed, where such mistakes are looked for.

@@ -277,6 +277,7 @@ class Server {
            stack_limit_memory_ = 0, printf_memory_ = 0, pool_memory_ = 0, uncounted_ = 0;
   uint64_t first_heap_bytes_ = 0;
   uint32_t notes_ = 0;
+  uint64_t touches_ = 0;
   bool may_use_heap_ = false;
   std::optional<GaveUp> gave_up_;
   std::atomic<uint64_t> activity_{0};

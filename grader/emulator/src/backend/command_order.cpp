@@ -148,7 +148,8 @@ bool CommandOrder::is_on() const {
 }
 
 bool CommandOrder::is_followed() const {
-  return clocks_.may_be_concurrent() || !sources_.empty() || (t_graph && t_graph->graph.has_branches());
+  return clocks_.may_be_concurrent() || !sources_.empty() || host_is_followed_ ||
+         (t_graph && t_graph->graph.has_branches());
 }
 
 StreamClocks::Command CommandOrder::take_place(StreamId stream) {
@@ -335,6 +336,51 @@ void CommandOrder::free(uint64_t address, const char* call) {
   }
   clocks_.host_saw_all();
   forget_ended();
+}
+
+void CommandOrder::follow_host_memory() {
+  if (!is_on()) return;
+  const std::lock_guard lock(mutex_);
+  host_is_followed_ = g_host_is_elsewhere;
+}
+
+// A kernel and the host may wait for each other by flags in memory that both reach: such kernels are left out.
+void CommandOrder::host_touched(uint64_t address, bool is_write, const cudart::HostPlace& place) {
+  if (!is_on()) return;
+  const std::lock_guard lock(mutex_);
+  Command host{{{0, ~uint64_t{0}}, clocks_.host(), kHost, false}, kHost, nullptr, {}, {}};
+  bytes_of(host.touched, is_write ? Touch::store : Touch::load).add(address, address + 1);
+  for (auto earlier = pending_.rbegin(); earlier != pending_.rend(); ++earlier) {
+    const bool has_flags = !bytes_of(earlier->touched, Touch::flag).empty() ||
+                           !bytes_of(earlier->touched, Touch::atomic).empty();
+    if (has_flags || earlier->place.moment.is_in(clocks_.host())) continue;
+    const auto conflict = conflict_of(earlier->touched, host.touched);
+    if (conflict) return report_host(*earlier, *conflict, place);
+  }
+}
+
+void CommandOrder::report_host(const Command& earlier, const Conflict& conflict,
+                               const cudart::HostPlace& place) {
+  const auto a = DeviceMemory::instance().find(conflict.address);
+  const std::string name = a ? a->name : "memory";
+  const uint64_t begin = a ? a->begin : conflict.address, bytes = a ? a->bytes() : 0;
+  const cudart::HostPlace there = place_in_kernel(earlier.touched, conflict.earlier, conflict.address);
+  Diagnostic d;
+  d.kind = Finding::unordered;
+  d.access = access_of(conflict.later);
+  d.address = conflict.address;
+  d.allocation = DiagnosedAllocation{name, bytes, static_cast<int64_t>(conflict.address - begin)};
+  d.path = place.path;
+  d.line = place.line;
+  d.message = std::string("the host ") + verb_of(conflict.later) + " byte " +
+              std::to_string(conflict.address - begin) + " of " + name + " (" + std::to_string(bytes) +
+              " bytes) without having waited for " + earlier.what + " in " + earlier.place.name + ", which " +
+              verb_of(conflict.earlier) + " it" + place_text(" at ", there);
+  d.advice =
+      "On a GPU the call returns while its work still runs. Wait before the host touches that memory: "
+      "cudaStreamSynchronize, cudaEventSynchronize of an event behind the work, or cudaDeviceSynchronize.";
+  d.other = DiagnosedParty{there.path, there.line, access_of(conflict.earlier), "", ""};
+  Diagnostics::instance().add(std::move(d));
 }
 
 void CommandOrder::add(Command command) {

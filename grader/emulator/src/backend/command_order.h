@@ -58,6 +58,9 @@ class CommandOrder {
   void copied(const cudart::RowsCopy& copy, cudart::StreamId stream, bool waits);
   void filled(const cudart::Fill& fill, cudart::StreamId stream);
   void allocated(uint64_t address, uint64_t bytes, cudart::StreamId stream);
+  // A host process elsewhere reaches memory of kernels: its touches come here.
+  void follow_host_memory();
+  void host_touched(uint64_t address, bool is_write, const cudart::HostPlace& place);
   // Before the memory is given back: by cudaFreeAsync, and by a call without a stream.
   void free_in_stream(uint64_t address, cudart::StreamId stream);
   void free(uint64_t address, const char* call);
@@ -108,6 +111,7 @@ class CommandOrder {
   bool compare(const Command& earlier, const Command& later);
   void compare_with_pending(const Command& later);
   static std::optional<Conflict> conflict_of(const Touched& earlier, const Touched& later);
+  void report_host(const Command& earlier, const Conflict& conflict, const cudart::HostPlace& place);
   void report(const Command& earlier, const Command& later, const Conflict& conflict);
   std::optional<Unfinished> unfinished(const Command& command, const Clock& ended) const;
   void keep_source(const cudart::RowsCopy& copy, const StreamClocks::Command& place);
@@ -122,6 +126,7 @@ class CommandOrder {
   std::deque<Command> pending_;
   std::vector<Source> sources_;
   uint64_t source_bytes_ = 0;
+  bool host_is_followed_ = false;
   std::set<uint64_t> stream_ordered_;  // memory of cudaMallocAsync
   TouchedMemory recorder_;             // launches run one at a time
 };

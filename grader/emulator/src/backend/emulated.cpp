@@ -217,6 +217,10 @@ void Emulated::end_nodes() {
   CommandOrder::instance().end_graph();
 }
 
+void Emulated::host_touched(uint64_t address, bool is_write, const std::string& path, uint32_t line) {
+  CommandOrder::instance().host_touched(address, is_write, {path, line});
+}
+
 bool Emulated::wants_place() {
   return emu::wants_place();
 }

@@ -116,6 +116,8 @@ class Forwarding final : public cudart::Backend {
   cudaError_t copy_rows_out(const cudart::RowsCopy& rows, cudart::StreamId stream);
   cudaError_t copy_rows_between(const cudart::RowsCopy& rows, cudart::StreamId stream, bool waits);
   bool is_on_device(uint64_t address);
+  void watch(uint64_t begin, uint64_t end);
+  void watch_memory_of(std::span<const uint8_t> parameters);
   bool is_of_host(uint64_t address);
   bool is_inside(uint64_t address, uint64_t bytes);
   bool forbid_host_access(uint64_t address, uint64_t bytes);
