@@ -119,7 +119,7 @@ struct GraphPart {
 
 // What the host's code did wrong or cannot have: told to people, and to the judge.
 struct HostFinding {
-  enum class Kind : uint8_t { unsupported, invalid_launch, invalid_copy };
+  enum class Kind : uint8_t { unsupported, invalid_launch, invalid_copy, invalid_free };
   Kind kind = Kind::unsupported;
   std::string kernel;   // mangled; empty when no kernel is concerned
   std::string message;  // "unsupported call of cudaMallocArray"

@@ -49,7 +49,7 @@ cudaError_t Server::report(const Call& call) {
   cudart::HostFinding finding;
   using Kind = cudart::HostFinding::Kind;
   const auto kind = static_cast<uint8_t>(std::min<uint64_t>(call.argument(0), 0xff));
-  finding.kind = kind <= static_cast<uint8_t>(Kind::invalid_copy) ? Kind{kind} : Kind::unsupported;
+  finding.kind = kind <= static_cast<uint8_t>(Kind::invalid_free) ? Kind{kind} : Kind::unsupported;
   finding.line = call.low(1);
   finding.bytes = call.argument(2);
   finding.kernel = texts[0];

@@ -105,6 +105,7 @@ void add_finding(const cudart::HostFinding& finding, const std::string& who) {
   Diagnostic d;
   d.kind = unsupported                          ? Finding::unsupported
            : finding.kind == Kind::invalid_copy ? Finding::invalid_copy
+           : finding.kind == Kind::invalid_free ? Finding::invalid_free
                                                 : Finding::invalid_launch;
   d.bytes = static_cast<uint32_t>(std::min<uint64_t>(finding.bytes, ~0u));
   if (!unsupported && !finding.kernel.empty()) d.kernel = kernel_title(finding.kernel);

@@ -145,6 +145,7 @@ class Forwarding final : public cudart::Backend {
   std::map<uint64_t, cudart::MemoryRange> ranges_;        // by first address
   std::map<uint64_t, std::vector<void*>> made_at_;        // by address: the calls that led to cudaMalloc
   std::map<cudart::KernelId, std::string> kernel_names_;  // mangled
+  std::atomic<bool> was_lent_{false};
   std::map<uint64_t, uint64_t> reserved_;  // by first address: pages that host memory is kept out of
 };
 

@@ -104,6 +104,7 @@ void Forwarding::note_allocation(const MemoryRange& range) {
 void Forwarding::lent(uint64_t address, uint64_t bytes) {
   if (address == 0) return;  // an empty array
   if (bytes == 0) return forget(address);
+  was_lent_ = true;
   forbid_host_access(address, bytes);
   note({address, address + bytes, MemoryKind::other, false});
 }
@@ -203,7 +204,18 @@ cudaError_t Forwarding::release_async(uint64_t address, StreamId stream) {
   return error;
 }
 
+// A program of its own may end so. One that was lent memory runs inside of another.
 cudaError_t Forwarding::release_all() {
+  if (was_lent_) {
+    cudart::HostFinding finding;
+    finding.kind = cudart::HostFinding::Kind::invalid_free;
+    finding.message =
+        "cudaDeviceReset destroys all that this process has on the device, the caller's memory and streams "
+        "as "
+        "well";
+    finding.advice = "Free what the plan has allocated, with cudaFree, and leave the device alone.";
+    report(finding);
+  }
   const cudaError_t error = call(Op::release_all, {});
   std::unique_lock lock(ranges_mutex_);
   std::erase_if(ranges_, [](const auto& entry) { return entry.second.kind != MemoryKind::other; });
