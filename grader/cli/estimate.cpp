@@ -59,7 +59,7 @@ int estimate(const EstimateOptions& options) {
     const json groups = list(run, "groups"), kernels = list(run, "kernels");
     json out = described(estimate_run(groups, kernels, device, coefficients));
     for (const Cure cure : {Cure::coalescing, Cure::bank_conflicts, Cure::balance, Cure::occupancy,
-                            Cure::divergence, Cure::contention, Cure::reuse})
+                            Cure::divergence, Cure::contention, Cure::reuse, Cure::blocks})
       out["without"][name_of(cure)] = estimate_run(groups, kernels, device, coefficients, cure).microseconds;
     fmt::print("{}\n", out.dump());
   }

@@ -58,6 +58,7 @@ int check(const fs::path& file) {
   if (dropped > 0) fmt::print("it drops {} cases\n", dropped);
   if (bonus > 0) fmt::print("{} cases earn bonus points\n", bonus);
   if (policy.kernel_required) fmt::print("cases whose outputs the host wrote earn nothing\n");
+  if (policy.order_required) fmt::print("work that a run leaves without an order makes its case wrong\n");
   return kExitGraded;
 }
 

@@ -14,6 +14,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -118,7 +119,7 @@ struct GraphPart {
 
 // What the host's code did wrong or cannot have: told to people, and to the judge.
 struct HostFinding {
-  enum class Kind : uint8_t { unsupported, invalid_launch, invalid_copy };
+  enum class Kind : uint8_t { unsupported, invalid_launch, invalid_copy, invalid_free };
   Kind kind = Kind::unsupported;
   std::string kernel;   // mangled; empty when no kernel is concerned
   std::string message;  // "unsupported call of cudaMallocArray"
@@ -161,6 +162,9 @@ class Backend {
   virtual bool keeps_call() { return false; }
   virtual uint64_t earlier_call() { return 0; }
   virtual void place_earlier(const std::string& /*path*/, uint32_t /*line*/) {}
+  // The host's code touched memory of both sides, at that line, without having waited for all that may use it.
+  virtual void host_touched(uint64_t /*address*/, bool /*is_write*/, const std::string& /*path*/,
+                            uint32_t /*line*/) {}
   // Each call is carried out before the next line of the program: none travels ahead of its answer.
   virtual bool is_interpreted() const { return false; }
   // Device memory that was not freed, where such mistakes are looked for.
@@ -256,6 +260,12 @@ class Backend {
   virtual cudaError_t launch_graph(GraphId, StreamId) { return cudaErrorNotSupported; }
   virtual cudaError_t destroy_graph(GraphId) { return cudaSuccess; }
 
+  // Where nodes go into a stream one by one: that they are a graph's, each behind those that it waits for
+  // (smaller numbers than its own), and which of them comes now.
+  virtual void begin_nodes(StreamId, std::vector<std::vector<uint32_t>> /*after*/) {}
+  virtual void begin_node(size_t /*node*/) {}
+  virtual void end_nodes() {}
+
   // --- handles of conditional nodes: values that kernels set. cudaErrorNotSupported where there are
   // none. ---
   virtual cudaError_t create_condition(uint64_t& /*handle*/) { return cudaErrorNotSupported; }
@@ -270,6 +280,21 @@ class Backend {
   virtual cudaError_t reset_persisting_l2() { return cudaSuccess; }
   // As they were before the first set_limit.
   virtual void reset_limits() {}
+};
+
+// While it lives, this thread's commands of the stream are nodes of a graph.
+class NodesOfGraph {
+ public:
+  NodesOfGraph(Backend& backend, StreamId stream, std::vector<std::vector<uint32_t>> after)
+      : backend_(backend) {
+    backend_.begin_nodes(stream, std::move(after));
+  }
+  ~NodesOfGraph() { backend_.end_nodes(); }
+  NodesOfGraph(const NodesOfGraph&) = delete;
+  NodesOfGraph& operator=(const NodesOfGraph&) = delete;
+
+ private:
+  Backend& backend_;
 };
 
 inline cudaError_t Backend::copy_rows(const RowsCopy& rows, StreamId stream, bool waits) {

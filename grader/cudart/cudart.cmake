@@ -21,7 +21,7 @@ add_custom_command(
   VERBATIM)
 
 file(GLOB cudart_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/*.cpp)
-list(FILTER cudart_sources EXCLUDE REGEX "fat_binary|host_fault")  # backends hold them, too
+list(FILTER cudart_sources EXCLUDE REGEX "fat_binary|host_fault|stream_clocks")  # backends hold them, too
 add_library(cudart_front OBJECT ${cudart_sources} ${CUDART_STUBS})
 target_include_directories(cudart_front PUBLIC ${CMAKE_CURRENT_LIST_DIR}/..)
 target_include_directories(cudart_front SYSTEM PUBLIC ${CUDAToolkit_INCLUDE_DIRS})
@@ -29,6 +29,13 @@ target_compile_options(cudart_front PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O2 -fno-s
 warpgrade_target(cudart_front)
 warpgrade_cold_without_gpu(cudart_front)
 warpgrade_few_units(cudart_front)
+
+# The order of streams, for backends that follow it.
+add_library(stream_clocks OBJECT ${CMAKE_CURRENT_LIST_DIR}/stream_clocks.cpp)
+target_include_directories(stream_clocks PRIVATE ${CMAKE_CURRENT_LIST_DIR}/..)
+target_include_directories(stream_clocks SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+target_compile_options(stream_clocks PRIVATE -fvisibility=hidden -Wno-deprecated-declarations)
+warpgrade_target(stream_clocks)
 
 # cudart_library(<target> <folder> <own symbols>): finishes a shared library with a backend's sources.
 function(cudart_library target folder symbols)

@@ -84,7 +84,16 @@ cudaError_t run_work(const NodeWork& work, StreamId stream) {
 
 // One after the other in one stream, which is one of the orders that the graph allows.
 cudaError_t run_all(const std::vector<GraphNode*>& order, StreamId stream) {
+  std::unordered_map<const GraphNode*, uint32_t> places;
+  std::vector<std::vector<uint32_t>> after;
   for (const GraphNode* node : order) {
+    places[node] = static_cast<uint32_t>(after.size());
+    std::vector<uint32_t>& waits_for = after.emplace_back();
+    for (const GraphNode* d : node->dependencies) waits_for.push_back(places.at(d));
+  }
+  const NodesOfGraph nodes(backend(), stream, std::move(after));
+  for (const GraphNode* node : order) {
+    backend().begin_node(places.at(node));
     if (!node->enabled) continue;
     if (const cudaError_t error = run_work(node->work, stream); error != cudaSuccess) return error;
     if (sticky() != cudaSuccess) return cudaSuccess;  // a kernel's fault shows at the next call

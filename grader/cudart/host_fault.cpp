@@ -13,6 +13,7 @@ namespace {
 
 const char* g_who = nullptr;
 bool (*g_is_device_address)(uint64_t) = nullptr;
+bool (*g_touched)(uint64_t, bool) = nullptr;
 struct sigaction g_previous_handler;
 uint64_t g_stack_begin = 0;  // of the thread that asked first, as far as it may grow
 
@@ -29,9 +30,20 @@ uint64_t stack_pointer(const void* context) {
 #endif
 }
 
+bool is_write(const void* context) {
+#if defined(__x86_64__)
+  constexpr long long kWrite = 2;  // of a page fault's error code
+  return (static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_ERR] & kWrite) != 0;
+#else
+  static_cast<void>(context);
+  return false;  // not known
+#endif
+}
+
 // The process ends as on a GPU machine, by the handler that was there before.
 void on_segmentation_fault(int, siginfo_t* info, void* context) {
   constexpr uint64_t kMargin = 4096;
+  if (g_touched != nullptr && g_touched(reinterpret_cast<uint64_t>(info->si_addr), is_write(context))) return;
   const uint64_t stack = stack_pointer(context);
   if (g_is_device_address(reinterpret_cast<uint64_t>(info->si_addr))) {
     say(g_who);
@@ -72,6 +84,17 @@ void watch_host_faults(const char* who, bool (*is_device_address)(uint64_t)) {
   action.sa_sigaction = on_segmentation_fault;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
   sigaction(SIGSEGV, &action, &g_previous_handler);
+}
+
+bool watch_host_touches(bool (*touched)(uint64_t address, bool is_write)) {
+  g_touched = touched;
+  return g_who != nullptr;
+}
+
+bool sees_host_faults() {
+  struct sigaction now {};
+  return sigaction(SIGSEGV, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) != 0 &&
+         now.sa_sigaction == on_segmentation_fault;
 }
 
 }  // namespace warpgrade::cudart

@@ -13,6 +13,7 @@
 #include <map>
 #include <mutex>
 #include <sstream>
+#include <string_view>
 
 extern char** environ;
 
@@ -53,11 +54,25 @@ struct Frame {
   HostPlace place;
 };
 
+// addr2line of binutils up to 2.40 takes file 0 of DWARF 5's table for file 1 where a function begins in it: in a
+// template's instance it names what nvcc made of the source ("tmpxft_00000a3c_00000000-6_spmm.cudafe1.cpp"), with
+// the source's own line.
+std::string source_behind(const std::string& path) {
+  constexpr std::string_view kMade = ".cudafe1.cpp";
+  if (!path.ends_with(kMade)) return path;
+  std::string name = path.substr(path.rfind('/') + 1);
+  name.resize(name.size() - kMade.size());
+  if (const size_t dash = name.find('-'); name.starts_with("tmpxft_") && dash != std::string::npos)
+    name.erase(0, name.find('_', dash) + 1);
+  return name + ".cu";
+}
+
 HostPlace parse_place(const std::string& text) {
   const size_t colon = text.rfind(':');
   if (colon == std::string::npos || text.compare(0, 2, "??") == 0) return {};
   const long line = std::strtol(text.c_str() + colon + 1, nullptr, 10);
-  return line <= 0 ? HostPlace{} : HostPlace{text.substr(0, colon), static_cast<uint32_t>(line)};
+  if (line <= 0) return {};
+  return {source_behind(text.substr(0, colon)), static_cast<uint32_t>(line)};
 }
 
 std::vector<Frame> parse(const std::string& text) {

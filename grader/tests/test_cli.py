@@ -362,7 +362,7 @@ def test_check_tells_of_a_leak_beside_accepted_and_once() -> None:
         "  if (cudaError_t error = cudaMalloc(&(*plan)->row_offsets, bytes)) return error;"
     )
     assert "accepted, but something should be corrected" in done.stdout
-    assert done.stdout.count(f"spmm.cu:{line}: allocation #1") == 1, done.stdout
+    assert done.stdout.count(f"spmm.cu:{line}: `(*plan)->row_offsets` (allocation #1, ") == 1, done.stdout
     assert "2 of 2 cases accepted" in done.stdout
 
 

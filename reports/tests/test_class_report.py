@@ -102,8 +102,8 @@ def test_a_report_that_was_begun_early_is_made_only_for_who_goes_on(
 ) -> None:
     """`warpgrade export` begins it before it has read the run, and may refuse the run then."""
     listed = tmp_path / "people.json"
-    command = [sys.executable, "-m", "warpgrade_reports.class_report", class_folder, "--output", tmp_path / "report"]
-    command += ["--people", listed, "--half", "--no-pdf"]
+    command: list[str | Path] = [sys.executable, "-m", "warpgrade_reports.class_report", class_folder]
+    command += ["--output", tmp_path / "report", "--people", listed, "--half", "--no-pdf"]
     place = {"PYTHONPATH": str(Path(warpgrade_reports.__file__).parents[1])}
     with subprocess.Popen(command, stdin=subprocess.PIPE, env={**os.environ, **place}, text=True) as process:
         listed.write_text(json.dumps({"schema": "warpgrade.people.v1", "people": [], "made_from": "a test's"}))

@@ -124,7 +124,9 @@ def test_every_student_of_a_large_class_stands_on_one_page_by_name(by_name: list
     assert all((report / link).is_file() for link in re.findall(r'(?:href|src)="((?:class|plots)/[^"]+)"', index))
 
 
-def test_the_class_reports_page_of_a_thousand_is_below_a_megabyte(tmp_path, monkeypatch):
+def test_the_class_reports_page_of_a_thousand_is_below_a_megabyte(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """By what each student more adds; the table of speed-ups, which a large class has not, is left out here too."""
     monkeypatch.setattr(class_heat, "MOST_ROWS", 10)
     sizes = []

@@ -121,6 +121,7 @@ JudgeJob Judging::outline_without_baselines(const Share& share) const {
   job.context.alone = share.alone;
   job.context.run_seed = run_.seed();
   job.context.threads = share.judge_threads;
+  job.context.order_required = run_.policy().order_required;
   job.context.measure_speed = run_.options().measure_speed;
   job.context.another_follows = share.another_follows;
   job.context.speed_budget_s = run_.options().speed_budget_s;

@@ -95,6 +95,7 @@ json Judging::complete(size_t i, json part) const {
   for (const KernelResources& kernel : compiled_[i].kernels) kernels.push_back(kernel.to_json());
   part["kernels"] = kernels;
   add_estimate(part);
+  name_allocations(part, submission.directory);
   json& outcome = part["outcome"];
   if (outcome.at("verdict") != verdicts::kAccepted && !outcome.contains("next_step")) {
     outcome["next_step"] = next_step(outcome.at("verdict"), part.at("case").at("id"));

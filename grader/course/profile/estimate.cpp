@@ -97,6 +97,8 @@ const char* name_of(Cure cure) {
       return "contention";
     case Cure::reuse:
       return "redundant";
+    case Cure::blocks:
+      return "few_blocks";
     case Cure::nothing:
       break;
   }

@@ -25,8 +25,19 @@ namespace warpgrade {
 
 // What is removed from the counters before the model runs again: one problem and no other. What its removal
 // takes is added: equal work a list of pieces, and updates where pieces of a result meet; reuse and coalesced
-// accesses passes through shared memory; contention a block's own copy. What a cure would make slower stays.
-enum class Cure { nothing, coalescing, bank_conflicts, balance, occupancy, divergence, contention, reuse };
+// accesses passes through shared memory; contention a block's own copy. More blocks share the loads of few; what
+// joins their results is not added. What a cure would make slower stays.
+enum class Cure {
+  nothing,
+  coalescing,
+  bank_conflicts,
+  balance,
+  occupancy,
+  divergence,
+  contention,
+  reuse,
+  blocks
+};
 const char* name_of(Cure cure);
 
 using Coefficients = std::map<std::string, double>;

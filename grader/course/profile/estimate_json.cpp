@@ -66,7 +66,8 @@ const char* words_of_cure(const std::string& problem) {
       {"occupancy", "with all warps that a multiprocessor holds"},
       {"divergence", "without divergence"},
       {"contention", "without contention of atomics"},
-      {"redundant", "with each value read once"}};
+      {"redundant", "with each value read once"},
+      {"few_blocks", "with more blocks, each with less work"}};
   const auto found = words.find(problem);
   return found == words.end() ? "" : found->second;
 }
@@ -74,7 +75,7 @@ const char* words_of_cure(const std::string& problem) {
 json gains(const json& groups, const json& kernels, const DeviceRates& device, double us) {
   std::vector<json> list;
   for (const Cure cure : {Cure::coalescing, Cure::bank_conflicts, Cure::balance, Cure::occupancy,
-                          Cure::divergence, Cure::contention, Cure::reuse}) {
+                          Cure::divergence, Cure::contention, Cure::reuse, Cure::blocks}) {
     const double left = estimate_run(groups, kernels, device, fitted_coefficients(), cure).microseconds;
     if (left <= 0 || us / left < kWorthTelling) continue;
     list.push_back({{"disease", name_of(cure)}, {"us", left}, {"gain", us / left}});

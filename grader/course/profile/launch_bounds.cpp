@@ -40,6 +40,11 @@ LaunchBounds::LaunchBounds(const LaunchFigures& launch, const nlohmann::json& gr
   }
   if (launch.cured(Cure::occupancy))
     resident_ = std::max(1.0, std::floor(device.threads_per_multiprocessor / (warps_per_block_ * kLanes)));
+  // As many as the device holds, and a load at least for each warp.
+  if (const double most = device.multiprocessors * resident_; launch.cured(Cure::blocks) && blocks_ < most) {
+    more_ = std::clamp(launch.get("global_load_requests") / warps(), 1.0, most / std::max(1.0, blocks_));
+    blocks_ *= more_;
+  }
   multiprocessors_ = std::min(device.multiprocessors, std::max(1.0, blocks_));
   rows_ = side_of(group, "grid", 1) * side_of(group, "grid", 2);
 }
@@ -160,7 +165,7 @@ double LaunchBounds::latency() const {
 // Of the busiest warp. A piece of equal work is not cut smaller than the lanes of a warp: they read what
 // describes it with one request, and would stand idle.
 double LaunchBounds::most_loads(double mean) const {
-  const double most = launch_.get("max_warp_loads");
+  const double most = launch_.get("max_warp_loads") / more_;
   return launch_.cured(Cure::balance) ? std::min(most, std::max(mean, kLanes)) : most;
 }
 
@@ -176,7 +181,7 @@ double LaunchBounds::tail() const {
                              launch_.total("widest_cycles"), widest);
     busiest += (most - loads) * one / widest;
   } else if (!launch_.cured(Cure::balance) && launch_.get("warp_instructions") > 0) {
-    busiest *= launch_.get("max_warp_instructions") * warps() / launch_.get("warp_instructions");
+    busiest *= launch_.get("max_warp_instructions") / more_ * warps() / launch_.get("warp_instructions");
   }
   return kMicro * coefficient("tail") * busiest / device_.clock_hz;
 }

@@ -70,6 +70,7 @@ class LaunchBounds {
   const DeviceRates& device_;
   const Coefficients& k_;
   double threads_ = 1, warps_per_block_ = 1, blocks_ = 1, resident_ = 1, multiprocessors_ = 1, rows_ = 1;
+  double more_ = 1;  // blocks, where the cure is that
 };
 
 }  // namespace warpgrade

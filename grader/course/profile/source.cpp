@@ -1,12 +1,14 @@
 #include "course/profile/source.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <sstream>
 #include <vector>
 
 #include "base/error.h"
 #include "base/untrusted.h"
+#include "cudart/allocated_name.h"
 #include "judge/judging/figures.h"
 
 namespace warpgrade {
@@ -50,6 +52,31 @@ std::optional<std::string> find_source(const fs::path& folder, const std::string
   return std::nullopt;
 } catch (const UsageError&) {  // the folder is gone: counters without their lines
   return std::nullopt;
+}
+
+void name_allocations(json& record, const fs::path& folder) {
+  if (!record.contains("diagnostics")) return;
+  std::map<std::string, std::string> names;  // by "allocation #2"
+  std::map<std::string, std::vector<std::string>> files;
+  for (const json& finding : record["diagnostics"]) {
+    std::istringstream places(finding.value("made_at", ""));
+    for (std::string place; places >> place;) {  // "2=spmm.cu:12"
+      const std::size_t equals = place.find('='), colon = place.rfind(':');
+      if (equals == std::string::npos || colon == std::string::npos || colon < equals) continue;
+      const std::string file = place.substr(equals + 1, colon - equals - 1);
+      if (!files.contains(file)) files[file] = lines_of(folder, file);
+      const std::size_t line = std::strtoul(place.c_str() + colon + 1, nullptr, 10);
+      const std::string name = cudart::name_in_allocation(files[file], line);
+      if (!name.empty()) names["allocation #" + place.substr(0, equals)] = name;
+    }
+  }
+  const auto put_in = [&](json& object, const char* key) {
+    if (!object.contains(key)) return;
+    for (const auto& [allocation, name] : names)
+      object[key] = cudart::with_name(object[key].get<std::string>(), allocation, name);
+  };
+  for (json& finding : record["diagnostics"]) put_in(finding, "message"), put_in(finding, "advice");
+  put_in(record["outcome"], "message");
 }
 
 void quote_source(json& counters, const fs::path& folder) {

@@ -16,6 +16,10 @@ std::optional<std::string> find_source(const std::filesystem::path& folder, cons
 // instructions. For reports, which read records alone.
 void quote_source(nlohmann::json& counters, const std::filesystem::path& folder);
 
+// Puts the program's own names of allocations (`d_x` in `cudaMalloc(&d_x, bytes)`) into what a record's findings
+// and its outcome say, where they name "allocation #2" and tell where it was made.
+void name_allocations(nlohmann::json& record, const std::filesystem::path& folder);
+
 // Part of all instructions from which on a line matters.
 inline constexpr double kLineMatters = 0.01;
 

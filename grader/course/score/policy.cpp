@@ -356,6 +356,7 @@ void read_values_of_cases(const Place& root, const Words& words, Policy& policy)
   policy.bonus = read_numbers(root["bonus"], words, "{big: 5}");
   read_shares(root["shares"], words, policy);
   policy.kernel_required = root["kernel"].word_or("told", {"required", "told"}) == "required";
+  policy.order_required = root["order"].word_or("told", {"required", "told"}) == "required";
 }
 
 // `points.journey`, and what is asked for them.
@@ -415,7 +416,8 @@ Policy parse_policy(const std::string& text, const std::string& file, const Poli
              "weights",
              "shares",
              "bonus",
-             "kernel"});
+             "kernel",
+             "order"});
   if (!root["schema"].defined() || root["schema"].text() != "warpgrade.policy.v1") {
     root["schema"].fail("warpgrade.policy.v1");
   }

@@ -125,6 +125,8 @@ struct Policy {
   std::map<std::string, double> bonus;  // points of each of these cases, beyond the maximum
   // A case whose outputs no kernel wrote last earns nothing.
   bool kernel_required = false;
+  // A run that leaves work which nothing orders before its end is a wrong answer.
+  bool order_required = false;
 
   std::vector<CaseSpec> cases;  // its own, beside the lab's
 

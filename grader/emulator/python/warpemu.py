@@ -29,7 +29,8 @@ __version__ = "0.2.0"
 
 LIBRARIES = Path(os.environ.get("WARPEMU_LIBRARIES") or Path(__file__).resolve().parent / "warpemu_libraries")
 STARTER = Path(__file__).resolve().parent / "warpemu_triton.py"
-FLAGS = ("-no-compress", "-lineinfo", "-cudart", "shared")  # the PTX is read, lines are named, the runtime is replaced
+# The PTX is read, lines are named (of kernels, and of the host's calls), the runtime is replaced.
+FLAGS = ("-no-compress", "-lineinfo", "-Xcompiler", "-g1,-gdwarf-4", "-cudart", "shared")
 ARCHITECTURE = ("-gencode", "arch=compute_80,code=[compute_80,sm_80]")  # the default device's
 INSTALLED = "/usr/local/cuda"  # where NVIDIA's packages put the toolkit
 FOUND, USAGE, OF_A_SIGNAL = 1, 2, 128

@@ -39,7 +39,7 @@ TEST(Libraries, name_the_array_that_a_transform_leaves) {
   const std::string line = std::to_string(marked_line("cufft_host.cu", "overrun"));
   for (const std::string& part :
        {"host_copy_overrun at cufft_host.cu:" + line,
-        std::string("a copy of 512 bytes at offset 0 leaves allocation #2 (504 bytes)"),
+        std::string("a copy of 512 bytes at offset 0 leaves `data` (allocation #2, 504 bytes)"),
         std::string("\n6\n")})  // CUFFT_EXEC_FAILED
     EXPECT_NE(("\n" + r.output).find(part), std::string::npos) << "want " << part << "\n" << r.output;
 }

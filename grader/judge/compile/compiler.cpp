@@ -60,7 +60,7 @@ std::vector<std::string> common_flags(const std::string& given_architecture) {
           "-DNVTX_DISABLE",
           // Lines of the host's calls, for what the emulator says of them: the caller stays on the stack. A
           // global variable `send` or `link` of the program's does not take the C library's place.
-          "-Xcompiler", "-g1,-fno-optimize-sibling-calls,-fvisibility=hidden"};
+          "-Xcompiler", "-g1,-gdwarf-4,-fno-optimize-sibling-calls,-fvisibility=hidden"};
 }
 
 std::vector<std::string> link_flags() {

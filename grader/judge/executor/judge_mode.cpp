@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -151,6 +152,18 @@ class EmulatedDevice final : public JudgedDevice {
     unfinished_.reset();
   }
 
+  std::vector<uint64_t> named_allocations() override {
+    std::vector<uint64_t> addresses;
+    for (const std::string& name : emu::Diagnostics::instance().unplaced()) {
+      const uint64_t address = emu::address_of_allocation(name);
+      if (address != 0) names_[address] = name, addresses.push_back(address);
+    }
+    return addresses;
+  }
+  void place_allocation(uint64_t address, const Server::Place& place) override {
+    if (place.line != 0) emu::Diagnostics::instance().place({names_[address], place.path, place.line});
+  }
+
   size_t drain_report(int kind, char* text, size_t capacity) override {
     emu::place_finding({}, 0);  // of a process that ended before it told
     return kind == 0 ? warpemu_drain_diagnostics(text, capacity) : warpemu_drain_counters(text, capacity);
@@ -165,6 +178,7 @@ class EmulatedDevice final : public JudgedDevice {
 
   HostConnection& host_connection_;
   std::optional<emu::CommandOrder::Unfinished> unfinished_;
+  std::map<uint64_t, std::string> names_;  // of allocations whose places were asked for
 };
 
 #endif

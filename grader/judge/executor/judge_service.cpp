@@ -166,7 +166,10 @@ void JudgeService::call(HostCommand number, const Command& command, Reply& reply
   const bool has_result = ask_host(asked, is_run, result, reply);
   if (has_result) end_command(is_run);
   OutputWriters& writers = device_.server().writers();
-  if (is_run && has_result && writers.is_following()) reply.written = device_.server().written();
+  if (is_run && has_result && writers.is_following()) {
+    reply.written = device_.server().written();
+    reply.unordered = device_.server().work().left();
+  }
   writers.follow(true);
   if (!has_result) return;
   reply.host_us = result.host_us;
@@ -184,15 +187,28 @@ void JudgeService::call(HostCommand number, const Command& command, Reply& reply
 }
 
 void JudgeService::end_command(bool is_run) {
-  const uint64_t unfinished = device_.end_command(is_run);
-  if (unfinished == 0) return;
+  if (const uint64_t unfinished = device_.end_command(is_run); unfinished != 0) {
+    const uint64_t call = unfinished | wire::kIsCall;
+    device_.report_unfinished(places_of({&call, 1})[call]);
+  }
+  name_allocations();
+}
+
+// As the host process tells them.
+std::map<uint64_t, Server::Place> JudgeService::places_of(std::span<const uint64_t> addresses) {
   wire::Command report;
   report.number = static_cast<uint32_t>(HostCommand::kReportPlaces);
-  report.arguments[0] = unfinished | wire::kIsCall;
+  std::copy_n(addresses.begin(), std::min(addresses.size(), kMostPlaces), report.arguments);
   TimedResult ignored;
   Reply own;
   ask_host(report, false, ignored, own);
-  device_.report_unfinished(device_.server().take_places()[report.arguments[0]]);
+  return device_.server().take_places();
+}
+
+void JudgeService::name_allocations() {
+  const std::vector<uint64_t> named = device_.named_allocations();
+  if (named.empty()) return;
+  for (const auto& [address, place] : places_of(named)) device_.place_allocation(address, place);
 }
 
 // Between runs all is followed: a plan may make ready what a run copies.
@@ -202,6 +218,7 @@ void JudgeService::follow(protocol::Follow what) {
   std::optional<uint8_t> probe;
   if (what == protocol::Follow::kProbe) probe = static_cast<uint8_t>(1 + std::random_device()() % 254);
   writers.begin_run(probe);
+  if (what != protocol::Follow::kNothing) device_.server().work().begin_run();
 }
 
 void JudgeService::make_plan(const Command& command, Reply& reply) {
@@ -217,15 +234,8 @@ void JudgeService::free_plan(const Command& command, Reply& reply) {
   call(HostCommand::kFree, command, reply);
   if (reply.status == Status::kHostEnded) return;
   const std::vector<uint64_t> leaked = device_.leaks();
-  if (!leaked.empty()) {
-    wire::Command report;
-    report.number = static_cast<uint32_t>(HostCommand::kReportPlaces);
-    std::copy_n(leaked.begin(), std::min(leaked.size(), kMostPlaces), report.arguments);
-    TimedResult ignored;
-    Reply own;
-    ask_host(report, false, ignored, own);
-  }
-  device_.report_leaks(device_.server().take_places());
+  device_.report_leaks(leaked.empty() ? std::map<uint64_t, Server::Place>{} : places_of(leaked));
+  name_allocations();
 }
 
 void JudgeService::report(const Command& command, Reply& reply) {

@@ -3,6 +3,8 @@
 // is heard through the server alone.
 #pragma once
 #include <cstdint>
+#include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -39,6 +41,9 @@ class JudgedDevice {
   // nothing orders before that end, 0: there is none; then the report with its place, which may be unknown.
   virtual uint64_t end_command(bool /*is_run*/) { return 0; }
   virtual void report_unfinished(const Server::Place& /*place*/) {}
+  // Allocations that findings name, by address; and where the program made one.
+  virtual std::vector<uint64_t> named_allocations() { return {}; }
+  virtual void place_allocation(uint64_t /*address*/, const Server::Place& /*place*/) {}
   virtual size_t drain_report(int /*kind*/, char* /*text*/, size_t /*capacity*/) { return 0; }
 };
 
@@ -62,6 +67,8 @@ class JudgeService {
   void call(HostCommand number, const protocol::Command& command, protocol::Reply& reply);
   void follow(protocol::Follow what);
   void end_command(bool is_run);
+  void name_allocations();
+  std::map<uint64_t, Server::Place> places_of(std::span<const uint64_t> addresses);
   void make_plan(const protocol::Command& command, protocol::Reply& reply);
   void free_plan(const protocol::Command& command, protocol::Reply& reply);
   bool ask_host(wire::Command command, bool is_run, TimedResult& result, protocol::Reply& reply);

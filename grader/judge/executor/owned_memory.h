@@ -36,6 +36,7 @@ class OwnedMemory {
 
   uint64_t device_bytes() const { return device_bytes_; }
   uint64_t managed_bytes() const { return managed_bytes_; }
+  bool is_async(uint64_t begin) const { return async_.contains(begin); }
   uint64_t async_bytes() const { return async_bytes_; }
   // Changes whenever a range goes: what was checked before has to be checked again.
   uint64_t removals() const { return removals_; }

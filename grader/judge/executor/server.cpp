@@ -241,6 +241,7 @@ cudaError_t Server::carry_out(const Call& call) {
     case Op::place:
       return place(call);
     case Op::command_done:
+      work_.end_run();
       result_ = CommandResult{memory_.control().command_sequence.load(),
                               static_cast<int64_t>(call.argument(0)), call.text()};
       return cudaSuccess;

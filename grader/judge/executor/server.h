@@ -21,6 +21,7 @@
 #include "judge/executor/output_writers.h"
 #include "judge/executor/owned_memory.h"
 #include "judge/executor/shared_memory.h"
+#include "judge/executor/work_of_run.h"
 
 namespace warpgrade::executor {
 
@@ -76,6 +77,8 @@ class Server {
   // Who writes the outputs: followed while the judge asks for it.
   OutputWriters& writers() { return writers_; }
   OutputWriters::Written written();
+  // What orders the work of a run before its end.
+  WorkOfRun& work() { return work_; }
 
   void send_command(const wire::Command& command);
   std::optional<CommandResult> take_result();
@@ -155,6 +158,9 @@ class Server {
   void finish(uint16_t slot, uint32_t sequence, cudaError_t error);
   void poll_waiting();
   void wait_for(const Call& call, std::function<cudaError_t()> ask);
+  void wait_for_stream(const Call& call, cudart::StreamId stream);
+  cudaError_t ask_stream(cudart::StreamId stream);
+  cudaError_t ask_event(cudart::EventId event);
   cudaError_t ask_device();
   void look_for_late_answers();
 
@@ -238,6 +244,7 @@ class Server {
   const Limits limits_;
   OwnedMemory owned_;
   OutputWriters writers_;
+  WorkOfRun work_;
   uint64_t tail_ = 0;  // ours: the shared one is only told
   uint64_t head_ = 0;  // as last read
   uint64_t published_tail_ = 0;
@@ -270,6 +277,7 @@ class Server {
            stack_limit_memory_ = 0, printf_memory_ = 0, pool_memory_ = 0, uncounted_ = 0;
   uint64_t first_heap_bytes_ = 0;
   uint32_t notes_ = 0;
+  uint64_t touches_ = 0;
   bool may_use_heap_ = false;
   std::optional<GaveUp> gave_up_;
   std::atomic<uint64_t> activity_{0};

@@ -319,6 +319,7 @@ cudaError_t Server::launch(const Call& call) {
   if (is_over_limit()) return cudaErrorMemoryAllocation;
   ++launches_;
   if (on_work_) on_work_(Op::launch);
+  if (work_.is_following()) work_.add(launch.stream, "kernel", kernel_of(call.low(0))->name);
   if (writers_.is_following()) writers_.launch(call.data.first(parameter_bytes), owned_);
   return backend_.launch(launch, call.data.first(parameter_bytes));
 }

@@ -49,7 +49,7 @@ cudaError_t Server::report(const Call& call) {
   cudart::HostFinding finding;
   using Kind = cudart::HostFinding::Kind;
   const auto kind = static_cast<uint8_t>(std::min<uint64_t>(call.argument(0), 0xff));
-  finding.kind = kind <= static_cast<uint8_t>(Kind::invalid_copy) ? Kind{kind} : Kind::unsupported;
+  finding.kind = kind <= static_cast<uint8_t>(Kind::invalid_free) ? Kind{kind} : Kind::unsupported;
   finding.line = call.low(1);
   finding.bytes = call.argument(2);
   finding.kernel = texts[0];
@@ -65,7 +65,10 @@ cudaError_t Server::report(const Call& call) {
 
 cudaError_t Server::place(const Call& call) {
   const uint64_t address = call.argument(1);
-  if (address == 0 && call.argument(2) == 1)
+  if (const uint64_t what = call.argument(2);
+      address != 0 && what >= wire::kHostRead && touches_++ < limits_.reports)
+    backend_.host_touched(address, what == wire::kHostWrote, call.text(), call.low(0));
+  else if (address == 0 && call.argument(2) == 1)
     backend_.place_earlier(call.text(), call.low(0));
   else if (address == 0)
     backend_.place_finding(call.text(), call.low(0));

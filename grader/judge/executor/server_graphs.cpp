@@ -198,13 +198,19 @@ cudaError_t Server::launch_graph(GraphEntry& graph, StreamId stream) {
     const size_t places = std::min(kMostPlaces, 1 + graph.nodes / kNodesPerPlace);
     for (size_t k = 0; k < places; ++k) on_work_(Op::launch_graph);
   }
+  if (!graph.parts.empty()) work_.add(stream, "a graph");
   if (graph.in_backend && !writers_.is_following()) return backend_.launch_graph(*graph.in_backend, stream);
   // A probe puts something behind each copy: then the parts go one by one.
   if (graph.in_backend && !writers_.probe()) {
     for (const GraphPart& part : graph.parts) follow_part(part);
     return backend_.launch_graph(*graph.in_backend, stream);
   }
-  for (const GraphPart& part : graph.parts) {
+  std::vector<std::vector<uint32_t>> after;
+  for (const GraphPart& part : graph.parts) after.push_back(part.after);
+  const cudart::NodesOfGraph nodes(backend_, stream, std::move(after));
+  for (size_t k = 0; k < graph.parts.size(); ++k) {
+    const GraphPart& part = graph.parts[k];
+    backend_.begin_node(k);
     if (writers_.is_following()) follow_part(part);
     cudaError_t error = cudaSuccess;
     if (const auto* launch = std::get_if<GraphPart::Launch>(&part.work)) {

@@ -143,7 +143,10 @@ cudaError_t Server::release(const Call& call) {
     });
     return cudaSuccess;
   }
-  if (fits) return release_range(*range);
+  if (fits) {
+    if (!owned_.is_async(range->begin)) work_.host_waited_for_all();
+    return release_range(*range);
+  }
   if (backend_.report_invalid_free(call.argument(0), call.text())) return cudaErrorInvalidValue;
   const auto around = owned_.around(call.argument(0));
   say("invalid_free\n  " + call.text() +
@@ -167,6 +170,7 @@ cudaError_t Server::release_async(const Call& call) {
 cudaError_t Server::release_all() {
   before_waiting("release_all");
   cudaError_t first = backend_.synchronize_device();
+  work_.host_waited_for_all();
   for (const MemoryRange& range : owned_.all()) {
     if (range.kind == MemoryKind::other) continue;
     const cudaError_t error =
@@ -204,6 +208,9 @@ cudaError_t Server::copy_in(const Call& call) {
     return refuse_range("a copy", call.argument(0), call.data.size());
   if (call.data.empty()) return cudaSuccess;
   if (on_work_) on_work_(call.op());
+  work_.add(stream, "a copy");
+  // cudaMemcpy of pageable memory, which uses no stream that the program made, counts as waited for.
+  if (stream == cudart::kLegacyStream || stream == cudart::kPerThreadStream) work_.host_waited_for(stream);
   const cudaError_t error =
       backend_.copy(pointer(call.argument(0)), call.data.data(), call.data.size(), stream, false);
   if (!writers_.is_following()) return error;
@@ -221,7 +228,7 @@ cudaError_t Server::copy_in_bulk(const Call& call) {
   if (writers_.is_following())
     error = follow_copy(error, one_row(address, memory_.bulk(), bytes), true, stream);
   if (error != cudaSuccess) return error;
-  wait_for(call, [this, stream] { return backend_.query_stream(stream); });
+  wait_for_stream(call, stream);
   return cudaSuccess;
 }
 
@@ -236,7 +243,7 @@ cudaError_t Server::copy_out(const Call& call, bool is_bulk) {
   const cudaError_t error = backend_.copy(to, pointer(address), bytes, stream, false);
   if (error != cudaSuccess) return error;
   if (!is_bulk) reply_in_slot_ = static_cast<uint32_t>(bytes);
-  wait_for(call, [this, stream] { return backend_.query_stream(stream); });
+  wait_for_stream(call, stream);
   return cudaSuccess;
 }
 
@@ -248,6 +255,7 @@ cudaError_t Server::copy_device(const Call& call) {
   if (!owned_.holds(from, bytes)) return refuse_range("a copy", from, bytes);
   if (bytes == 0) return cudaSuccess;
   if (on_work_) on_work_(call.op());
+  work_.add(stream, "a copy");
   const cudaError_t error = backend_.copy(pointer(to), pointer(from), bytes, stream, false);
   if (!writers_.is_following()) return error;
   const RowsCopy copy = one_row(to, pointer(from), bytes);
@@ -275,6 +283,7 @@ cudaError_t Server::fill(const Call& call) {
                           call.high(2),     call.argument(3), call.argument(4)};
   if (!holds_fill(fill)) return refuse_range("a memset", fill.address, fill.width * fill.element_bytes);
   if (on_work_) on_work_(call.op());
+  work_.add(stream, "a memset");
   if (writers_.is_following()) writers_.fill(fill);
   return backend_.fill(fill, stream);
 }

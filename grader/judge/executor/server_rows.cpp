@@ -52,6 +52,7 @@ cudaError_t Server::copy_rows(const Call& call) {
     if (!holds_rows(*side, copy)) return refuse_range("a copy of rows", side->address, copy.width);
   }
   if (on_work_) on_work_(call.op());
+  work_.add(stream, "a copy");
   const cudaError_t error = backend_.copy_rows(copy, stream, false);
   return writers_.is_following() ? follow_copy(error, copy, is_host_data(copy), stream) : error;
 }
@@ -80,11 +81,12 @@ cudaError_t Server::copy_side(const Call& call) {
   copy.to = is_in ? device : ours;
   copy.from = is_in ? ours : device;
   if (on_work_) on_work_(call.op());
+  work_.add(stream, "a copy");
   cudaError_t error = backend_.copy_rows(copy, stream, false);
   if (is_in && writers_.is_following()) error = follow_copy(error, copy, true, stream);
   if (error != cudaSuccess || (is_in && !is_bulk)) return error;
   if (!is_in && !is_bulk) reply_in_slot_ = static_cast<uint32_t>(bytes);
-  wait_for(call, [this, stream] { return backend_.query_stream(stream); });
+  wait_for_stream(call, stream);
   return cudaSuccess;
 }
 

@@ -29,6 +29,23 @@ std::vector<StreamId> Server::streams() const {
   return all;
 }
 
+// Whether its work is done: then the program knows.
+cudaError_t Server::ask_stream(StreamId stream) {
+  const cudaError_t error = backend_.query_stream(stream);
+  if (error == cudaSuccess) work_.host_waited_for(stream);
+  return error;
+}
+
+cudaError_t Server::ask_event(EventId event) {
+  const cudaError_t error = backend_.query_event(event);
+  if (error == cudaSuccess) work_.host_waited_for_event(event);
+  return error;
+}
+
+void Server::wait_for_stream(const Call& call, StreamId stream) {
+  wait_for(call, [this, stream] { return ask_stream(stream); });
+}
+
 cudaError_t Server::carry_out_streams(const Call& call) {
   StreamId stream = 0;
   switch (call.op()) {
@@ -40,6 +57,7 @@ cudaError_t Server::carry_out_streams(const Call& call) {
                                  static_cast<int32_t>(call.argument(1)), stream);
       if (error != cudaSuccess) return error;
       streams_[*place] = stream;
+      work_.create_stream(stream, (call.argument(0) & cudaStreamNonBlocking) == 0);
       values_[0] = *place;
       if (on_stream_) on_stream_(stream, true);
       return cudaSuccess;
@@ -49,15 +67,16 @@ cudaError_t Server::carry_out_streams(const Call& call) {
         return cudaErrorInvalidResourceHandle;
       if (on_stream_) on_stream_(stream, false);
       streams_[call.argument(0)].reset();
+      work_.destroy_stream(stream);
       return backend_.destroy_stream(stream);
     case Op::synchronize_stream:
       if (!stream_of(call.argument(0), stream)) return cudaErrorInvalidResourceHandle;
-      wait_for(call, [this, stream] { return backend_.query_stream(stream); });
+      wait_for_stream(call, stream);
       return cudaSuccess;
     case Op::query_stream:
       if (!stream_of(call.argument(0), stream)) return cudaErrorInvalidResourceHandle;
       before_waiting("query_stream");
-      return backend_.query_stream(stream);
+      return ask_stream(stream);
     case Op::synchronize_device:
       wait_for(call, [this] { return ask_device(); });
       return cudaSuccess;
@@ -89,20 +108,22 @@ cudaError_t Server::carry_out_events(const Call& call) {
       if (!event_of(call.argument(0), event) || !stream_of(call.argument(1), stream))
         return cudaErrorInvalidResourceHandle;
       if (on_work_) on_work_(call.op());
+      work_.record_event(event, stream);
       return backend_.record_event(event, stream);
     case Op::wait_event:
       if (!stream_of(call.argument(0), stream) || !event_of(call.argument(1), event))
         return cudaErrorInvalidResourceHandle;
       if (on_work_) on_work_(call.op());
+      work_.wait_event(stream, event);
       return backend_.wait_event(stream, event);
     case Op::synchronize_event:
       if (!event_of(call.argument(0), event)) return cudaErrorInvalidResourceHandle;
-      wait_for(call, [this, event] { return backend_.query_event(event); });
+      wait_for(call, [this, event] { return ask_event(event); });
       return cudaSuccess;
     case Op::query_event:
       if (!event_of(call.argument(0), event)) return cudaErrorInvalidResourceHandle;
       before_waiting("query_event");
-      return backend_.query_event(event);
+      return ask_event(event);
     case Op::elapsed: {
       if (!event_of(call.argument(0), event) || !event_of(call.argument(1), second))
         return cudaErrorInvalidResourceHandle;

@@ -83,6 +83,7 @@ cudaError_t Server::ask_device() {
     if (!stream) continue;
     if (const cudaError_t error = backend_.query_stream(*stream); error != cudaSuccess) return error;
   }
+  work_.host_waited_for_all();
   // Here all is done when it is called; that the host has waited is what racecheck needs to know.
   return backend_.is_interpreted() ? backend_.synchronize_device() : cudaSuccess;
 }

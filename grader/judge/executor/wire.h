@@ -146,6 +146,8 @@ struct Attribute {
 // path, message, advice) stand one behind the other with this between them. A place: arguments are the
 // line and the address of the allocation that was made there, or 0 for the call that a reply asked about (the
 // third argument is 1 for the earlier one); the path.
+// Third argument of a place with an address: what the host's code did there, at that line.
+inline constexpr uint64_t kHostRead = 2, kHostWrote = 3;
 inline constexpr char kBetweenTexts = '\x1f';
 
 // The data of copy_rows, as of RowsCopy: both sides, then the box. The other copies of rows name one side

@@ -75,6 +75,8 @@ nlohmann::json CaseJudge::judge() {
     }
   }
   if (writers_.is_known()) record["outputs_by"] = writers_.to_json();
+  if (const auto& left = submission_->unordered(); left.commands > 0)
+    record["unordered_work"] = {{"commands", left.commands}, {"last", left.last}};
   record["outcome"] = outcome.to_json();
   record["verification"] = {{"repetitions", repetitions_},
                             {"methods", methods_},
@@ -292,8 +294,16 @@ std::optional<Outcome> CaseJudge::run_once(const Arguments& arguments) {
   if (!answer.ok()) return submission_->explain(answer, run_name());
   if (context_.note_outputs && context_.backend == "emulator") note_outputs();
   if (submission_->turn() > 0) writers_.add(answer.reply.written);
+  if (context_.order_required && submission_->unordered().commands > 0) return left_work();
   if (auto over = device_memory_.check(free_device_memory(), run_name())) return over;
   return integrity_fault(run_name());
+}
+
+Outcome CaseJudge::left_work() const {
+  return {verdicts::kWrongAnswer,
+          "unordered",
+          fmt::format("{}; the policy requires an order", text_of(submission_->unordered())),
+          {}};
 }
 
 // One run more, of which nothing counts but who wrote: what the host copies into outputs is replaced, and

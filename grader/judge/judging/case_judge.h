@@ -196,6 +196,7 @@ class CaseJudge {
   Outcome too_many_voids() const;
   std::optional<Outcome> finish_timing(const PairedTiming& timing, const std::string& main_baseline);
   std::optional<Outcome> plan_again();
+  Outcome left_work() const;
   void probe_writers();
   void describe_calls(nlohmann::json& record, Outcome& outcome) const;
   void count_behind_timing();

@@ -105,6 +105,7 @@ json JudgeJob::to_json() const {
           {"another_follows", context.another_follows},
           {"first_refusal_ends", context.first_refusal_ends},
           {"keep_answers", context.keep_answers},
+          {"order_required", context.order_required},
           {"note_outputs", context.note_outputs},
           {"keep_calls", context.keep_calls},
           {"gpu_lease", context.gpu_lease},
@@ -136,6 +137,7 @@ JudgeJob JudgeJob::from_json(const json& j) {
   job.context.another_follows = j.at("another_follows");
   job.context.first_refusal_ends = j.at("first_refusal_ends");
   job.context.keep_answers = j.at("keep_answers");
+  job.context.order_required = j.at("order_required");
   job.context.note_outputs = j.at("note_outputs");
   job.context.keep_calls = j.at("keep_calls");
   job.context.gpu_lease = j.at("gpu_lease");

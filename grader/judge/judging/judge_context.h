@@ -45,10 +45,11 @@ struct JudgeContext {
   bool first_refusal_ends = false;  // nothing but the first refused case is asked about, and not its cause
   bool another_follows = true;      // another submission may be judged next by this process
   std::string keep_calls;  // on the emulator: a folder for the first run's calls (tape_keeper.h); empty: none
-  bool keep_answers = false;  // of oracles for public cases, in the cache: a run on the same inputs follows
-  bool note_outputs = false;  // on the emulator: a record has a hash of each checked run's outputs
-  std::string gpu_lease;      // the lock that the judges of a GPU share; empty: no other judge
-  bool alone = true;          // the GPU is kept for the whole case, not for its timed phase only
+  bool keep_answers = false;    // of oracles for public cases, in the cache: a run on the same inputs follows
+  bool order_required = false;  // the policy: work that a run leaves without an order makes it wrong
+  bool note_outputs = false;    // on the emulator: a record has a hash of each checked run's outputs
+  std::string gpu_lease;        // the lock that the judges of a GPU share; empty: no other judge
+  bool alone = true;            // the GPU is kept for the whole case, not for its timed phase only
   // Of the judge process itself:
   JudgeServices* services = nullptr;  // the judge process's; outlives every case
   int cases_after = 0;                // of the same submission, behind this one

@@ -43,8 +43,8 @@ class Measure : public nlohmann::json_sax<json> {
   std::size_t values_ = 0;
 };
 
-const std::set<std::string, std::less<>> kTexts{"kind",    "access",  "file",   "path",  "kernel",
-                                                "address", "message", "advice", "buffer"};
+const std::set<std::string, std::less<>> kTexts{"kind",    "access",  "file",   "path",   "kernel",
+                                                "address", "message", "advice", "buffer", "made_at"};
 const std::set<std::string, std::less<>> kTriples{"grid", "block", "thread", "program"};
 // What the judge itself adds to these objects later.
 const std::set<std::string, std::less<>> kReserved{"lines", "buffers", "source", "findings", "kernels"};

@@ -276,15 +276,29 @@ bool RunnerProcess::reply_is_sound(const Command& command, const Reply& reply) c
          is_a_time(reply.clock_us) && is_a_time(reply.host_us);
 }
 
+std::string text_of(const protocol::Unordered& left) {
+  return fmt::format("{}{}: nothing orders it before the end of the run", plain_line(left.last),
+                     left.commands > 1 ? fmt::format(", and {} commands more", left.commands - 1) : "");
+}
+
 void RunnerProcess::take_notes(const Answer& answer) {
   if (!answer.ok()) return;
   notes_ |= answer.reply.notes;
+  if (executor_ && answer.reply.unordered.commands > unordered_.commands) unordered_ = answer.reply.unordered;
   if ((answer.reply.notes & protocol::kNoteUnreadError) != 0 && unread_error_.empty())
     unread_error_ = plain_line(answer.reply.message);
 }
 
 nlohmann::json RunnerProcess::notes() const {
   nlohmann::json list = nlohmann::json::array();
+  if (unordered_.commands > 0) {
+    list.push_back({{"kind", "unordered"},
+                    {"message", text_of(unordered_)},
+                    {"advice",
+                     "The result has to be there when all work in `stream`, the argument, is done. Launch in "
+                     "`stream`, or record an event behind the last work in a stream of your own "
+                     "(cudaEventRecord) and let `stream` wait for it (cudaStreamWaitEvent)."}});
+  }
   if ((notes_ & protocol::kNoteDefaultStream) != 0) {
     list.push_back(
         {{"kind", "default_stream"},

@@ -44,6 +44,9 @@ struct Answer {
   bool ok() const { return kind == Kind::kReply && reply.status == protocol::Status::kOk; }
 };
 
+// For people.
+std::string text_of(const protocol::Unordered& left);
+
 class RunnerProcess {
  public:
   // `executor`: one that is up or on its way, for a submission that is to have one; null: another is started.
@@ -66,6 +69,8 @@ class RunnerProcess {
   // What the calls that succeeded were noted for (protocol.h), shaped like diagnostics: a kind, a message,
   // an advice. Untrusted.
   nlohmann::json notes() const;
+  // Of the run that left most: what nothing ordered before its end. An executor tells it.
+  const protocol::Unordered& unordered() const { return unordered_; }
 
   // What an answer other than ok means for the submission. `doing` is "spmm_plan", "spmm_run". Throws
   // JudgeFault only for a runner that never took a buffer and says, or ends as if, the machine were at fault:
@@ -125,7 +130,8 @@ class RunnerProcess {
   std::unique_ptr<BoxedProcess> program_;      // the submission's objects
   std::unique_ptr<ExecutorProcess> executor_;  // null: without one
   std::optional<protocol::Command>
-      seating_;           // the executor was asked to take the host process, and has not answered
+      seating_;  // the executor was asked to take the host process, and has not answered
+  protocol::Unordered unordered_;
   bool is_sound_ = true;  // every answer was one of the executor's or the runner's, and left the device sound
   bool first_command_ = true;
   bool attached_ = false;  // it has taken a buffer: device and mapping are in order

@@ -76,6 +76,12 @@ struct Written {
   std::uint64_t host = 0, passed = 0, filled = 0;
 };
 
+// Commands of a run that nothing orders before its end (judge/executor/work_of_run.h).
+struct Unordered {
+  std::uint32_t commands = 0;
+  char last[120] = {};  // one of them, for people: "kernel `add` in own stream #1"
+};
+
 struct Reply {
   std::uint32_t magic = kMagic;
   Op op = Op::kEnd;
@@ -93,6 +99,7 @@ struct Reply {
   std::uint64_t launches = 0;  // kRun, of an executor: kernels, those of graphs included
   std::uint64_t bytes = 0;  // kReport: written; kPlan, of an executor: of device memory that the plan holds
   Written written;          // kRun that was followed, of an executor
+  Unordered unordered;      // the same
   char message[256] = {};   // NUL-terminated
 };
 

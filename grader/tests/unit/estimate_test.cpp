@@ -183,8 +183,37 @@ TEST(Estimate, WhatRemovingAProblemWouldMakeSlowerStays) {
               {"shared_load_passes", 1e9},
               {"shared_load_passes_ideal", 1e9}});
   for (const Cure cure : {Cure::coalescing, Cure::bank_conflicts, Cure::balance, Cure::occupancy,
-                          Cure::divergence, Cure::contention, Cure::reuse})
+                          Cure::divergence, Cure::contention, Cure::reuse, Cure::blocks})
     EXPECT_LE(microseconds(nothing_to_gain, cure), microseconds(nothing_to_gain)) << name_of(cure);
+}
+
+// 64 blocks that add up a million numbers, and a thread that adds up what they leave.
+TEST(Estimate, MoreBlocksShareTheLoadsOfFew) {
+  const auto blocks = [](double count, double loads_a_warp) {
+    const double warps = 8 * count, sectors = 4 * loads_a_warp * warps;
+    return launch({{"grid", {count, 1, 1}},
+                   {"blocks", count},
+                   {"warp_instructions", 20 * loads_a_warp * warps},
+                   {"thread_instructions", 32 * 20 * loads_a_warp * warps},
+                   {"global_load_requests", loads_a_warp * warps},
+                   {"global_load_sectors", sectors},
+                   {"global_load_sectors_ideal", sectors},
+                   {"lines", sectors / 4},
+                   {"distinct_sectors_read", sectors},
+                   {"chain_global", loads_a_warp * warps},
+                   {"chain_loads", loads_a_warp * warps},
+                   {"widest_global", 1},
+                   {"widest_loads", 1},
+                   {"max_warp_loads", loads_a_warp},
+                   {"max_warp_instructions", 20 * loads_a_warp}});
+  };
+  const json few = blocks(64, 64);
+  EXPECT_EQ(estimate_run(few, json::array(), h200()).bound(), "tail");
+  EXPECT_GT(microseconds(few), 1.5 * microseconds(few, Cure::blocks));
+  EXPECT_GT(microseconds(blocks(1, 512)), 5 * microseconds(blocks(1, 512), Cure::blocks)) << "a serial end";
+  const json full = blocks(132 * 8, 64), one_load = blocks(64, 1);
+  EXPECT_DOUBLE_EQ(microseconds(full), microseconds(full, Cure::blocks)) << "the device is full";
+  EXPECT_DOUBLE_EQ(microseconds(one_load), microseconds(one_load, Cure::blocks)) << "nothing can be shared";
 }
 
 TEST(Estimate, PartlyWrittenSectorsBindTheSecondLevelAndAreNotCalledAtomics) {

@@ -44,6 +44,7 @@ int warpemu_name_memory(const void* device_pointer, const char* name);
  *   {"kind":"out_of_bounds","access":"store","file":"spmm.cu","line":31,"kernel":"spmm_kernel","block":[0,0,0],
  *    "thread":[5,0,0],"address":"0x7f..","bytes":4,"allocation":{"name":"c","bytes":4096,"offset":4096},
  *    "count":12,"message":"...","advice":"..."}
+ * a finding whose message names "allocation #2" has "made_at":"2=spmm.cu:12", where the program made it;
  * a race has "other":{"file":..,"line":..,"access":..,"block":"(0,0,0)","thread":"(7,0,0)"} as well.
  * findings.h lists the kinds. Writes at most `capacity` bytes with a final NUL, keeps what did not fit;
  * returns the bytes written. */

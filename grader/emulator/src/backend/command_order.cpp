@@ -99,6 +99,21 @@ cudart::HostPlace place_in_kernel(const Touched& touched, Touch kind, uint64_t a
 
 constexpr const char* kHost = "the host";
 
+// What this thread puts into a stream as nodes of a graph.
+struct InGraph {
+  StreamClocks::Graph graph;
+  uint64_t number = 0;
+  int depth = 0;  // a graph inside of a graph is one node
+};
+thread_local std::optional<InGraph> t_graph;
+
+constexpr const char* kCureOfNodes =
+    "They are nodes of one graph. Let one wait for the other: give it as a dependency where the node is "
+    "added "
+    "(cudaGraphAddKernelNode, cudaGraphAddDependencies). Where streams are captured, record an event behind "
+    "the "
+    "first (cudaEventRecord) and let the second's stream wait for it (cudaStreamWaitEvent).";
+
 std::string cure_of(const StreamClocks::Command& earlier, const StreamClocks::Command& later) {
   if (later.name == kHost)
     return "cudaFree does not wait for work that uses memory of cudaMallocAsync. Call cudaFreeAsync in the "
@@ -132,6 +147,47 @@ bool CommandOrder::is_on() const {
   return settings().race_check && settings().devices == 1;
 }
 
+bool CommandOrder::is_followed() const {
+  return clocks_.may_be_concurrent() || !sources_.empty() || host_is_followed_ ||
+         (t_graph && t_graph->graph.has_branches());
+}
+
+StreamClocks::Command CommandOrder::take_place(StreamId stream) {
+  const bool is_node = t_graph && t_graph->graph.stream == stream;
+  return is_node ? clocks_.begin_in(t_graph->graph) : clocks_.begin(stream);
+}
+
+Clock CommandOrder::ended_by(StreamId stream) {
+  Clock clock = clocks_.now(stream);
+  if (t_graph && t_graph->graph.stream == stream) clock.join(t_graph->graph.ends[t_graph->graph.current]);
+  return clock;
+}
+
+void CommandOrder::begin_graph(StreamId stream, std::vector<std::vector<uint32_t>> after) {
+  if (t_graph) {
+    ++t_graph->depth;
+    return;
+  }
+  if (!is_on() || after.empty()) return;
+  static uint64_t launches = 0;
+  const std::lock_guard lock(mutex_);
+  t_graph = InGraph{clocks_.begin_graph(stream, std::move(after)), ++launches, 0};
+  clocks_.choose_node(t_graph->graph, 0);
+}
+
+void CommandOrder::begin_node(size_t node) {
+  if (!t_graph || t_graph->depth > 0) return;
+  const std::lock_guard lock(mutex_);
+  clocks_.choose_node(t_graph->graph, node);
+}
+
+void CommandOrder::end_graph() {
+  if (!t_graph || t_graph->depth-- > 0) return;
+  const std::lock_guard lock(mutex_);
+  clocks_.end_graph(t_graph->graph);
+  t_graph.reset();
+}
+
 void CommandOrder::create_stream(StreamId stream, unsigned flags) {
   if (!is_on()) return;
   const std::lock_guard lock(mutex_);
@@ -157,7 +213,7 @@ void CommandOrder::forget_ended() {
 void CommandOrder::host_waited_for(StreamId stream) {
   if (!is_on()) return;
   const std::lock_guard lock(mutex_);
-  host_saw(clocks_.now(stream));
+  host_saw(ended_by(stream));
 }
 
 void CommandOrder::host_waited_for_all() {
@@ -170,14 +226,18 @@ void CommandOrder::host_waited_for_all() {
 void CommandOrder::record_event(EventId event, StreamId stream) {
   if (!is_on()) return;
   const std::lock_guard lock(mutex_);
-  const StreamClocks::Command place = clocks_.begin(stream);
-  events_[event] = {place.moment, clocks_.now(stream), place.name};
+  const StreamClocks::Command place = take_place(stream);
+  events_[event] = {place.moment, ended_by(stream), place.name};
 }
 
 void CommandOrder::wait_event(StreamId stream, EventId event) {
   if (!is_on()) return;
   const std::lock_guard lock(mutex_);
-  if (const auto found = events_.find(event); found != events_.end())
+  const auto found = events_.find(event);
+  if (found == events_.end()) return;
+  if (t_graph && t_graph->graph.stream == stream)
+    t_graph->graph.ends[t_graph->graph.current].join(found->second.behind);
+  else
     clocks_.wait(stream, found->second.behind);
 }
 
@@ -196,7 +256,7 @@ void CommandOrder::destroy_event(EventId event) {
 CommandOrder::Launching CommandOrder::begin_launch(StreamId stream) {
   if (!is_on()) return {};
   const std::lock_guard lock(mutex_);
-  return {clocks_.begin(stream), is_followed() ? &recorder_ : nullptr};
+  return {take_place(stream), is_followed() ? &recorder_ : nullptr};
 }
 
 void CommandOrder::launched(Launching launching, const std::string& kernel, const std::string& title) {
@@ -215,7 +275,7 @@ void CommandOrder::copied(const cudart::RowsCopy& copy, StreamId stream, bool wa
   const bool is_synchronous =
       waits ? to_host || from_host : is_pageable(copy.to.address) || (to_host && from_host);
   const std::lock_guard lock(mutex_);
-  StreamClocks::Command place = clocks_.begin(stream);
+  StreamClocks::Command place = take_place(stream);
   if (!is_synchronous && from_host) keep_source(copy, place);
   if (is_followed()) {
     Touched touched;
@@ -223,14 +283,14 @@ void CommandOrder::copied(const cudart::RowsCopy& copy, StreamId stream, bool wa
     add_rows(copy, copy.to, bytes_of(touched, Touch::store));
     add({place, "a copy", nullptr, this_call(), std::move(touched)});
   }
-  if (is_synchronous) host_saw(clocks_.now(stream));
+  if (is_synchronous) host_saw(ended_by(stream));
 }
 
 // cudaMemset returns before it is done, but for memory that the host reaches.
 void CommandOrder::filled(const cudart::Fill& fill, StreamId stream) {
   if (!is_on()) return;
   const std::lock_guard lock(mutex_);
-  StreamClocks::Command place = clocks_.begin(stream);
+  StreamClocks::Command place = take_place(stream);
   if (is_followed()) {
     Touched touched;
     for (uint64_t row = 0; row < fill.height; ++row) {
@@ -239,14 +299,14 @@ void CommandOrder::filled(const cudart::Fill& fill, StreamId stream) {
     }
     add({std::move(place), "a memset", nullptr, this_call(), std::move(touched)});
   }
-  if (is_host_memory(fill.address)) host_saw(clocks_.now(stream));
+  if (is_host_memory(fill.address)) host_saw(ended_by(stream));
 }
 
 void CommandOrder::allocated(uint64_t address, uint64_t bytes, StreamId stream) {
   if (!is_on()) return;
   const std::lock_guard lock(mutex_);
   stream_ordered_.insert(address);
-  StreamClocks::Command place = clocks_.begin(stream);
+  StreamClocks::Command place = take_place(stream);
   if (!is_followed()) return;
   Touched touched;
   bytes_of(touched, Touch::store).add(address, address + bytes);
@@ -257,7 +317,7 @@ void CommandOrder::free_in_stream(uint64_t address, StreamId stream) {
   if (!is_on()) return;
   const auto a = DeviceMemory::instance().find(address);
   const std::lock_guard lock(mutex_);
-  StreamClocks::Command place = clocks_.begin(stream);
+  StreamClocks::Command place = take_place(stream);
   if (!a || !is_followed()) return;
   Touched touched;
   bytes_of(touched, Touch::store).add(a->begin, a->end);
@@ -278,7 +338,53 @@ void CommandOrder::free(uint64_t address, const char* call) {
   forget_ended();
 }
 
+void CommandOrder::follow_host_memory() {
+  if (!is_on()) return;
+  const std::lock_guard lock(mutex_);
+  host_is_followed_ = g_host_is_elsewhere;
+}
+
+// A kernel and the host may wait for each other by flags in memory that both reach: such kernels are left out.
+void CommandOrder::host_touched(uint64_t address, bool is_write, const cudart::HostPlace& place) {
+  if (!is_on()) return;
+  const std::lock_guard lock(mutex_);
+  Command host{{{0, ~uint64_t{0}}, clocks_.host(), kHost, false}, kHost, nullptr, {}, {}};
+  bytes_of(host.touched, is_write ? Touch::store : Touch::load).add(address, address + 1);
+  for (auto earlier = pending_.rbegin(); earlier != pending_.rend(); ++earlier) {
+    const bool has_flags = !bytes_of(earlier->touched, Touch::flag).empty() ||
+                           !bytes_of(earlier->touched, Touch::atomic).empty();
+    if (has_flags || earlier->place.moment.is_in(clocks_.host())) continue;
+    const auto conflict = conflict_of(earlier->touched, host.touched);
+    if (conflict) return report_host(*earlier, *conflict, place);
+  }
+}
+
+void CommandOrder::report_host(const Command& earlier, const Conflict& conflict,
+                               const cudart::HostPlace& place) {
+  const auto a = DeviceMemory::instance().find(conflict.address);
+  const std::string name = a ? a->name : "memory";
+  const uint64_t begin = a ? a->begin : conflict.address, bytes = a ? a->bytes() : 0;
+  const cudart::HostPlace there = place_in_kernel(earlier.touched, conflict.earlier, conflict.address);
+  Diagnostic d;
+  d.kind = Finding::unordered;
+  d.access = access_of(conflict.later);
+  d.address = conflict.address;
+  d.allocation = DiagnosedAllocation{name, bytes, static_cast<int64_t>(conflict.address - begin)};
+  d.path = place.path;
+  d.line = place.line;
+  d.message = std::string("the host ") + verb_of(conflict.later) + " byte " +
+              std::to_string(conflict.address - begin) + " of " + name + " (" + std::to_string(bytes) +
+              " bytes) without having waited for " + earlier.what + " in " + earlier.place.name + ", which " +
+              verb_of(conflict.earlier) + " it" + place_text(" at ", there);
+  d.advice =
+      "On a GPU the call returns while its work still runs. Wait before the host touches that memory: "
+      "cudaStreamSynchronize, cudaEventSynchronize of an event behind the work, or cudaDeviceSynchronize.";
+  d.other = DiagnosedParty{there.path, there.line, access_of(conflict.earlier), "", ""};
+  Diagnostics::instance().add(std::move(d));
+}
+
 void CommandOrder::add(Command command) {
+  if (t_graph) command.graph = t_graph->number;
   compare_with_pending(command);
   const ByteRanges& written = bytes_of(command.touched, Touch::store);
   std::erase_if(sources_, [&](const Source& source) {
@@ -345,7 +451,9 @@ void CommandOrder::report(const Command& earlier, const Command& later, const Co
           : verb_of(conflict.later) + (" byte " + std::to_string(conflict.address - begin)) + " of " + whole;
   d.message = later.what + " in " + later.place.name + " " + used + place_text(" at ", here) +
               ". Nothing orders it behind " + earlier.what + " in " + earlier.place.name;
-  d.advice = "On a GPU they run in any order, or at once. " + cure_of(earlier.place, later.place);
+  const bool are_nodes = later.graph != 0 && later.graph == earlier.graph;
+  d.advice = "On a GPU they run in any order, or at once. " +
+             (are_nodes ? std::string(kCureOfNodes) : cure_of(earlier.place, later.place));
   const std::string use = std::string(", which ") +
                           (earlier.does != nullptr ? earlier.does : verb_of(conflict.earlier)) + " it" +
                           place_text(" at ", there);

@@ -3,7 +3,7 @@
 //
 // Everything is carried out when it is called, so that a missing order never shows in the results here. So
 // each command is kept with the bytes that it touched until the host has seen it end, and compared with the
-// later ones that nothing orders behind it (order/stream_clocks.h).
+// later ones that nothing orders behind it (cudart/stream_clocks.h).
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -16,11 +16,15 @@
 
 #include "backend/host_finding.h"
 #include "cudart/backend.h"
-#include "order/stream_clocks.h"
+#include "cudart/stream_clocks.h"
 #include "order/touched_memory.h"
 #include "report/diagnostics.h"
 
 namespace warpgrade::emu {
+
+using cudart::Clock;
+using cudart::Moment;
+using cudart::StreamClocks;
 
 class CommandOrder {
  public:
@@ -46,9 +50,17 @@ class CommandOrder {
   Launching begin_launch(cudart::StreamId stream);
   void launched(Launching launching, const std::string& kernel, const std::string& title);
 
+  // Commands that this thread puts into the stream from here on are nodes of a graph.
+  void begin_graph(cudart::StreamId stream, std::vector<std::vector<uint32_t>> after);
+  void begin_node(size_t node);
+  void end_graph();
+
   void copied(const cudart::RowsCopy& copy, cudart::StreamId stream, bool waits);
   void filled(const cudart::Fill& fill, cudart::StreamId stream);
   void allocated(uint64_t address, uint64_t bytes, cudart::StreamId stream);
+  // A host process elsewhere reaches memory of kernels: its touches come here.
+  void follow_host_memory();
+  void host_touched(uint64_t address, bool is_write, const cudart::HostPlace& place);
   // Before the memory is given back: by cudaFreeAsync, and by a call without a stream.
   void free_in_stream(uint64_t address, cudart::StreamId stream);
   void free(uint64_t address, const char* call);
@@ -70,6 +82,7 @@ class CommandOrder {
     const char* does = nullptr;  // in place of "reads" or "writes"
     CallPlace called;
     Touched touched;
+    uint64_t graph = 0;  // the launch of a graph that it is a node of; 0: of none
   };
   // What a copy reads of the host's memory, as it was when it was called.
   struct Source {
@@ -89,12 +102,16 @@ class CommandOrder {
   };
 
   bool is_on() const;
-  bool is_followed() const { return clocks_.may_be_concurrent() || !sources_.empty(); }
+  // The next command's place, and what has ended when the stream's work until now has.
+  StreamClocks::Command take_place(cudart::StreamId stream);
+  Clock ended_by(cudart::StreamId stream);
+  bool is_followed() const;
   void add(Command command);
   // True when the two conflict, which is then told.
   bool compare(const Command& earlier, const Command& later);
   void compare_with_pending(const Command& later);
   static std::optional<Conflict> conflict_of(const Touched& earlier, const Touched& later);
+  void report_host(const Command& earlier, const Conflict& conflict, const cudart::HostPlace& place);
   void report(const Command& earlier, const Command& later, const Conflict& conflict);
   std::optional<Unfinished> unfinished(const Command& command, const Clock& ended) const;
   void keep_source(const cudart::RowsCopy& copy, const StreamClocks::Command& place);
@@ -109,6 +126,7 @@ class CommandOrder {
   std::deque<Command> pending_;
   std::vector<Source> sources_;
   uint64_t source_bytes_ = 0;
+  bool host_is_followed_ = false;
   std::set<uint64_t> stream_ordered_;  // memory of cudaMallocAsync
   TouchedMemory recorder_;             // launches run one at a time
 };

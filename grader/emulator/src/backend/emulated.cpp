@@ -207,6 +207,20 @@ void Emulated::report(const cudart::HostFinding& finding) {
   add_finding(finding);
 }
 
+void Emulated::begin_nodes(cudart::StreamId stream, std::vector<std::vector<uint32_t>> after) {
+  CommandOrder::instance().begin_graph(stream, std::move(after));
+}
+void Emulated::begin_node(size_t node) {
+  CommandOrder::instance().begin_node(node);
+}
+void Emulated::end_nodes() {
+  CommandOrder::instance().end_graph();
+}
+
+void Emulated::host_touched(uint64_t address, bool is_write, const std::string& path, uint32_t line) {
+  CommandOrder::instance().host_touched(address, is_write, {path, line});
+}
+
 bool Emulated::wants_place() {
   return emu::wants_place();
 }

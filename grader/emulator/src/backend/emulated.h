@@ -38,6 +38,10 @@ class Emulated : public cudart::Backend {
   uint64_t earlier_call() override;
   void place_earlier(const std::string& path, uint32_t line) override;
   bool is_interpreted() const override { return true; }
+  void begin_nodes(cudart::StreamId stream, std::vector<std::vector<uint32_t>> after) override;
+  void begin_node(size_t node) override;
+  void end_nodes() override;
+  void host_touched(uint64_t address, bool is_write, const std::string& path, uint32_t line) override;
   void report_leaks() override;
 
   cudaError_t add_module(std::span<const std::span<const uint8_t>> containers,

@@ -177,6 +177,7 @@ cudaError_t Emulated::release_all() {
 }
 
 cudaError_t Emulated::register_host(void* pointer, uint64_t bytes) {
+  CommandOrder::instance().follow_host_memory();
   return DeviceMemory::instance().register_host(pointer, bytes) ? cudaSuccess
                                                                 : cudaErrorHostMemoryAlreadyRegistered;
 }

@@ -14,6 +14,7 @@ struct Waiting {
   Diagnostic diagnostic;
   uint64_t earlier = 0;
   Finish finish;
+  bool is_one_call = false;  // the earlier call is this one: both are nodes of a graph
 };
 std::vector<Waiting> g_waiting;
 uint64_t g_call = 0;
@@ -45,8 +46,10 @@ void place_finding(const std::string& path, uint32_t line) {
   const uint64_t told = earlier_call();
   for (Waiting& waiting : g_waiting) {
     take_place(waiting.diagnostic, path, line);
-    if (waiting.finish)
-      waiting.finish(waiting.diagnostic, waiting.earlier == told ? g_earlier : cudart::HostPlace{});
+    const cudart::HostPlace earlier = waiting.is_one_call       ? cudart::HostPlace{path, line}
+                                      : waiting.earlier == told ? g_earlier
+                                                                : cudart::HostPlace{};
+    if (waiting.finish) waiting.finish(waiting.diagnostic, earlier);
     Diagnostics::instance().add(std::move(waiting.diagnostic));
   }
   g_waiting.clear();
@@ -86,7 +89,8 @@ void add_host_diagnostic(Diagnostic diagnostic, const std::string& kernel) {
 void add_host_diagnostic(Diagnostic diagnostic, const std::string& kernel, const CallPlace& earlier,
                          const Finish& finish) {
   if (g_from_elsewhere) {
-    g_waiting.push_back({std::move(diagnostic), earlier.number, finish});
+    const bool is_one_call = earlier.number == g_call;
+    g_waiting.push_back({std::move(diagnostic), is_one_call ? 0 : earlier.number, finish, is_one_call});
     return;
   }
   const cudart::HostPlace place = host_place(cudart::call_stack(), kernel);
@@ -101,6 +105,7 @@ void add_finding(const cudart::HostFinding& finding, const std::string& who) {
   Diagnostic d;
   d.kind = unsupported                          ? Finding::unsupported
            : finding.kind == Kind::invalid_copy ? Finding::invalid_copy
+           : finding.kind == Kind::invalid_free ? Finding::invalid_free
                                                 : Finding::invalid_launch;
   d.bytes = static_cast<uint32_t>(std::min<uint64_t>(finding.bytes, ~0u));
   if (!unsupported && !finding.kernel.empty()) d.kernel = kernel_title(finding.kernel);

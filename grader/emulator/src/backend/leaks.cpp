@@ -1,11 +1,16 @@
 #include "backend/leaks.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <fstream>
 #include <map>
 #include <mutex>
+#include <set>
+#include <vector>
 
 #include "backend/emulated.h"
 #include "backend/host_finding.h"
+#include "cudart/allocated_name.h"
 #include "cudart/host_place.h"
 #include "memory/device_memory.h"
 #include "report/diagnostics.h"
@@ -18,7 +23,9 @@ constexpr size_t kMostReports = 5;
 
 struct Ledger {
   std::mutex mutex;
-  std::map<uint64_t, std::vector<void*>> made_at;  // by address: the calls that led to cudaMalloc
+  // By address: the calls that led to cudaMalloc, where they are of this process.
+  std::map<uint64_t, std::vector<void*>> made_at;
+  std::set<uint64_t> watched;  // those whose leaks are looked for
 };
 
 Ledger& ledger() {
@@ -52,7 +59,7 @@ std::vector<Allocation> leaked_allocations() {
   if (!settings().leak_check || Emulated::instance().sticky() != cudaSuccess) return leaked;
   const auto allocations = DeviceMemory::instance().snapshot();
   for (const Allocation& a : *allocations) {
-    if (!a.freed && ledger().made_at.contains(a.begin)) leaked.push_back(a);
+    if (!a.freed && ledger().watched.contains(a.begin)) leaked.push_back(a);
   }
   return leaked;
 }
@@ -64,7 +71,7 @@ void report_all(const char* when, PlaceOf place_of) {
   for (const Allocation& a : leaked) bytes += a.bytes();
   for (size_t k = 0; k < std::min(leaked.size(), kMostReports); ++k)
     report(leaked[k], place_of(leaked[k].begin), when, leaked.size(), bytes);
-  if (settings().leak_check && Emulated::instance().sticky() == cudaSuccess) ledger().made_at.clear();
+  if (settings().leak_check && Emulated::instance().sticky() == cudaSuccess) ledger().watched.clear();
 }
 
 }  // namespace
@@ -97,19 +104,54 @@ void report_leaks_of_program() {
 
 void forget_allocations() {
   const std::lock_guard lock(ledger().mutex);
-  ledger().made_at.clear();
+  ledger().watched.clear();
 }
 
+uint64_t address_of_allocation(const std::string& name) {
+  const auto allocations = DeviceMemory::instance().snapshot();
+  const auto found = std::find_if(allocations->begin(), allocations->end(),
+                                  [&](const Allocation& a) { return a.name == name; });
+  return found == allocations->end() ? 0 : found->begin;
+}
+
+namespace {
+
+// The program's own name of an allocation, from the source where that can be read.
+void name_allocations(Diagnostic& diagnostic) {
+  for (const std::string& allocation : allocations_in(diagnostic)) {
+    std::vector<void*> stack;
+    {
+      const uint64_t address = address_of_allocation(allocation);
+      const std::unique_lock lock(ledger().mutex, std::try_to_lock);  // held while leaks are told
+      const auto found = ledger().made_at.find(address);
+      if (found == ledger().made_at.end()) continue;
+      stack = found->second;
+    }
+    const cudart::HostPlace place = host_place(stack);
+    if (place.line == 0) continue;
+    std::ifstream file(place.path);
+    std::vector<std::string> lines;
+    for (std::string line; lines.size() < place.line && std::getline(file, line);) lines.push_back(line);
+    const std::string name = cudart::name_in_allocation(lines, place.line);
+    diagnostic.made_at.push_back({allocation, place.path, place.line});
+    if (name.empty()) continue;
+    diagnostic.message = cudart::with_name(diagnostic.message, allocation, name);
+    diagnostic.advice = cudart::with_name(diagnostic.advice, allocation, name);
+  }
+}
+
+}  // namespace
+
 void note_allocation(uint64_t address) {
-  if (!settings().leak_check) return;
   const std::lock_guard lock(ledger().mutex);
+  if (!places_come_from_elsewhere()) {
+    if (ledger().made_at.empty()) Diagnostics::instance().complete_with(name_allocations);
+    ledger().made_at[address] = cudart::call_stack();
+  }
+  if (!settings().leak_check) return;
   static const int registered = std::atexit(report_leaks_of_program);
   static_cast<void>(registered);
-  if (places_come_from_elsewhere()) {
-    ledger().made_at[address] = {};
-    return;
-  }
-  ledger().made_at[address] = cudart::call_stack();
+  ledger().watched.insert(address);
 }
 
 }  // namespace warpgrade::emu

@@ -12,6 +12,9 @@ namespace warpgrade::emu {
 // Remembers where an allocation was made; nothing when leaks are not asked for.
 void note_allocation(uint64_t address);
 
+// The address of "allocation #2"; 0: it is none that the program made.
+uint64_t address_of_allocation(const std::string& name);
+
 // Reports the noted allocations that are not freed now, once. `when`: "never freed", behind "was".
 void report_leaks(const char* when);
 

@@ -16,6 +16,7 @@
 #include "cudart/current_device.h"
 #include "cudart/host_fault.h"
 #include "support/host_memory.h"
+#include "support/host_process.h"
 #include "support/settings.h"
 
 namespace warpgrade::emu {
@@ -224,7 +225,9 @@ bool DeviceMemory::register_host(void* host, uint64_t bytes) {
   a.begin = begin;
   a.end = begin + bytes;
   a.kind = MemoryKind::registered;
-  a.name = "registered host memory #" + std::to_string(next_number_++);
+  // Of a process elsewhere: its pinned and managed memory is this process's in the same way.
+  a.name =
+      (g_host_is_elsewhere ? "allocation #" : "registered host memory #") + std::to_string(next_number_++);
   insert(std::move(a));
   return true;
 }

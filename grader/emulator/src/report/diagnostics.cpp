@@ -3,8 +3,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 
 #include "report/json_line.h"
 #include "report/triton_words.h"
@@ -69,6 +71,13 @@ std::string to_json(const Diagnostic& d) {
     other.text("block", d.other->block).text("thread", d.other->thread);
     json.object("other", other);
   }
+  if (!d.made_at.empty()) {
+    std::string places;  // "2=spmm.cu:12 5=spmm.cu:13"
+    for (const MadeAt& made : d.made_at)
+      places += (places.empty() ? "" : " ") + made.allocation.substr(made.allocation.find('#') + 1) + "=" +
+                base_name(made.path) + ":" + std::to_string(made.line);
+    json.text("made_at", places);
+  }
   json.number("count", d.count).text("message", d.message).text("advice", d.advice);
   return json.str();
 }
@@ -86,6 +95,20 @@ void keep(const Diagnostic& d) {
 
 }  // namespace
 
+std::vector<std::string> allocations_in(const Diagnostic& d) {
+  constexpr std::string_view kSign = "allocation #";
+  std::vector<std::string> found;
+  for (const std::string* text : {&d.message, &d.advice}) {
+    for (size_t at = text->find(kSign); at != std::string::npos; at = text->find(kSign, at + 1)) {
+      const size_t end = std::min(text->find_first_not_of("0123456789", at + kSign.size()), text->size());
+      std::string name = text->substr(at, end - at);
+      if (name.size() > kSign.size() && std::find(found.begin(), found.end(), name) == found.end())
+        found.push_back(std::move(name));
+    }
+  }
+  return found;
+}
+
 Diagnostics& Diagnostics::instance() {
   static Diagnostics* diagnostics = new Diagnostics;
   return *diagnostics;
@@ -93,6 +116,7 @@ Diagnostics& Diagnostics::instance() {
 
 void Diagnostics::add(Diagnostic diagnostic) {
   if (is_in_python(diagnostic)) say_in_triton_words(diagnostic);
+  if (complete_ != nullptr) complete_(diagnostic);
   std::lock_guard lock(mutex_);
   const std::string where =
       diagnostic.line != 0 ? place_of(diagnostic) : diagnostic.kernel + diagnostic.message;
@@ -107,6 +131,25 @@ void Diagnostics::add(Diagnostic diagnostic) {
     keep(diagnostic);
   }
   pending_.push_back(std::move(diagnostic));
+}
+
+std::vector<std::string> Diagnostics::unplaced() {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> unplaced;
+  for (const Diagnostic& d : pending_) {
+    for (std::string& name : allocations_in(d)) {
+      if (asked_.insert(name).second) unplaced.push_back(std::move(name));
+    }
+  }
+  return unplaced;
+}
+
+void Diagnostics::place(const MadeAt& made) {
+  const std::lock_guard lock(mutex_);
+  for (Diagnostic& d : pending_) {
+    const std::vector<std::string> named = allocations_in(d);
+    if (std::find(named.begin(), named.end(), made.allocation) != named.end()) d.made_at.push_back(made);
+  }
 }
 
 size_t Diagnostics::drain(char* json_lines, size_t capacity) {

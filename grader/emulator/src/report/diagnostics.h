@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,13 @@ struct DiagnosedParty {
   std::string block, thread;  // "(1,0,0)"
 };
 
+// Where the program made an allocation that a message names.
+struct MadeAt {
+  std::string allocation;  // "allocation #2"
+  std::string path;
+  uint32_t line = 0;
+};
+
 struct Diagnostic {
   Finding kind = Finding::unsupported;
   std::string access;  // load, store, atomic; empty when it is none
@@ -40,8 +48,12 @@ struct Diagnostic {
   std::optional<DiagnosedParty> other;
   std::string message;
   std::string advice;
+  std::vector<MadeAt> made_at;
   uint64_t count = 1;
 };
+
+// "allocation #2", of those that the message or the advice names.
+std::vector<std::string> allocations_in(const Diagnostic& diagnostic);
 
 class Diagnostics {
  public:
@@ -50,6 +62,12 @@ class Diagnostics {
   // Repeats of a kind at the same place are counted, not listed.
   void add(Diagnostic diagnostic);
   size_t drain(char* json_lines, size_t capacity);
+  // Called with each finding before it is told.
+  void complete_with(void (*complete)(Diagnostic&)) { complete_ = complete; }
+  // Allocations that waiting findings name, and whose places nobody has told; what is asked once is not asked
+  // again.
+  std::vector<std::string> unplaced();
+  void place(const MadeAt& made);
 
  private:
   std::mutex mutex_;
@@ -57,6 +75,8 @@ class Diagnostics {
   std::map<std::string, size_t> pending_index_;  // by kind and place
   std::map<std::string, bool> printed_;
   LineQueue lines_;
+  void (*complete_)(Diagnostic&) = nullptr;
+  std::set<std::string> asked_;
 };
 
 }  // namespace warpgrade::emu

@@ -253,6 +253,59 @@ void graph_in_another_stream(Streams& s, bool wrong) {
   OK(cudaGraphDestroy(graph));
 }
 
+// Two streams of a capture become branches of the graph.
+void captured_branches(Streams& s, bool wrong) {
+  cudaGraph_t graph;
+  cudaGraphExec_t ready;
+  OK(cudaStreamBeginCapture(s.a, cudaStreamCaptureModeGlobal));
+  s.order(s.a, s.b);
+  fill<<<GRID, s.a>>>(s.x, 5);
+  if (!wrong) s.order(s.a, s.b);
+  twice<<<GRID, s.b>>>(s.x, s.y);
+  s.order(s.b, s.a);
+  OK(cudaStreamEndCapture(s.a, &graph));
+  OK(cudaGraphInstantiate(&ready, graph, nullptr, nullptr, 0));
+  for (int k = 0; k < 3; ++k) OK(cudaGraphLaunch(ready, s.a));  // EARLIER LATER captured_branches
+  OK(cudaDeviceSynchronize());
+  OK(cudaGraphExecDestroy(ready));
+  OK(cudaGraphDestroy(graph));
+}
+// The only stream of the program, and nodes that are added by hand.
+void node_without_its_dependency(Streams& s, bool wrong) {
+  cudaGraph_t graph;
+  cudaGraphExec_t ready;
+  cudaGraphNode_t cleared, copied;
+  cudaMemsetParams zeros{s.x, 0, 0, sizeof(int), kCount, 1};
+  OK(cudaGraphCreate(&graph, 0));
+  OK(cudaGraphAddMemsetNode(&cleared, graph, nullptr, 0, &zeros));
+  OK(cudaGraphAddMemcpyNode1D(&copied, graph, &cleared, wrong ? 0 : 1, s.y, s.x, kBytes,
+                              cudaMemcpyDeviceToDevice));
+  OK(cudaGraphInstantiate(&ready, graph, nullptr, nullptr, 0));
+  OK(cudaGraphLaunch(ready, nullptr));  // EARLIER LATER node_without_its_dependency
+  OK(cudaDeviceSynchronize());
+  OK(cudaGraphExecDestroy(ready));
+  OK(cudaGraphDestroy(graph));
+}
+// The first branch is longer: all of it is beside the second.
+void end_of_a_long_branch(Streams& s, bool wrong) {
+  cudaGraph_t graph;
+  cudaGraphExec_t ready;
+  OK(cudaStreamBeginCapture(s.n, cudaStreamCaptureModeGlobal));
+  s.order(s.n, s.m);
+  fill<<<GRID, s.n>>>(s.z, 5);
+  twice<<<GRID, s.n>>>(s.z, s.y);
+  twice<<<GRID, s.n>>>(s.y, s.x);
+  if (!wrong) s.order(s.n, s.m);
+  count<<<1, 1, 0, s.m>>>(s.x);
+  s.order(s.m, s.n);
+  OK(cudaStreamEndCapture(s.n, &graph));
+  OK(cudaGraphInstantiate(&ready, graph, nullptr, nullptr, 0));
+  OK(cudaGraphLaunch(ready, s.n));  // EARLIER LATER end_of_a_long_branch
+  OK(cudaDeviceSynchronize());
+  OK(cudaGraphExecDestroy(ready));
+  OK(cudaGraphDestroy(graph));
+}
+
 // --- Right as they are. ---
 
 void default_stream_in_between(Streams& s, bool) {
@@ -406,6 +459,27 @@ void captured_fork_and_join(Streams& s, bool) {
   OK(cudaGraphExecDestroy(ready));
   OK(cudaGraphDestroy(graph));
 }
+// What comes behind a graph in its stream comes behind all of its branches, and the next launch as well.
+void branches_that_join_at_the_end(Streams& s, bool) {
+  cudaGraph_t graph;
+  cudaGraphExec_t ready;
+  cudaGraphNode_t first, second;
+  cudaMemsetParams low{s.x, 0, 1, sizeof(int), kCount / 2, 1};
+  cudaMemsetParams high{s.x + kCount / 2, 0, 2, sizeof(int), kCount / 2, 1};
+  OK(cudaGraphCreate(&graph, 0));
+  OK(cudaGraphAddMemsetNode(&first, graph, nullptr, 0, &low));
+  OK(cudaGraphAddMemsetNode(&second, graph, nullptr, 0, &high));
+  OK(cudaGraphInstantiate(&ready, graph, nullptr, nullptr, 0));
+  for (int k = 0; k < 3; ++k) {
+    OK(cudaGraphLaunch(ready, s.n));
+    twice<<<GRID, s.n>>>(s.x, s.y);
+  }
+  s.order(s.n, s.m);
+  fill<<<GRID, s.m>>>(s.x, 5);
+  OK(cudaDeviceSynchronize());
+  OK(cudaGraphExecDestroy(ready));
+  OK(cudaGraphDestroy(graph));
+}
 void streams_made_anew(Streams& s, bool) {
   for (int k = 0; k < 50; ++k) {
     cudaStream_t own;
@@ -494,6 +568,9 @@ const std::map<std::string, Program> programs{
     FORMS(stream_ordered_memory_freed_by_the_host),
     FORMS(time_read_too_early),
     FORMS(graph_in_another_stream),
+    FORMS(captured_branches),
+    FORMS(node_without_its_dependency),
+    FORMS(end_of_a_long_branch),
     RIGHT(default_stream_in_between),
     RIGHT(event_of_the_default_stream),
     RIGHT(both_read),
@@ -512,6 +589,7 @@ const std::map<std::string, Program> programs{
     RIGHT(event_behind_a_host_function),
     RIGHT(threads_that_wait),
     RIGHT(captured_fork_and_join),
+    RIGHT(branches_that_join_at_the_end),
     RIGHT(streams_made_anew),
     RIGHT(stream_ordered_memory),
     RIGHT(managed_memory),

@@ -1,5 +1,5 @@
 // Random programs of streams, events, waits and synchronizations: "A is before B" by the clocks
-// (order/stream_clocks.h) against a search in a graph whose edges are written down from NVIDIA's rules: the
+// (cudart/stream_clocks.h) against a search in a graph whose edges are written down from NVIDIA's rules: the
 // CUDA runtime API reference ("Stream synchronization behavior", cudaStreamWaitEvent, cudaStreamSynchronize,
 // cudaEventSynchronize, cudaDeviceSynchronize, cudaStreamDestroy).
 #include <gtest/gtest.h>
@@ -12,14 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "order/stream_clocks.h"
+#include "cudart/stream_clocks.h"
 
-namespace warpgrade::emu {
+namespace warpgrade::cudart {
 namespace {
-
-using cudart::kLegacyStream;
-using cudart::kPerThreadStream;
-using cudart::StreamId;
 
 // What a program has done, as nodes with edges from what comes before. Nothing is taken over from the clocks:
 // an edge stands here for each pair that a rule names.
@@ -268,4 +264,4 @@ TEST(StreamClocks, order_what_the_rules_order_and_nothing_else_in_random_program
 }
 
 }  // namespace
-}  // namespace warpgrade::emu
+}  // namespace warpgrade::cudart

@@ -1,19 +1,16 @@
-// What comes before what among streams and the host (order/stream_clocks.h). Each test says which rule it
+// What comes before what among streams and the host (cudart/stream_clocks.h). Each test says which rule it
 // holds: "reference" is the CUDA runtime API reference ("Stream synchronization behavior", and the pages of
 // the calls), "guide" the CUDA programming guide ("Asynchronous Concurrent Execution").
 #include <gtest/gtest.h>
 
 #include <thread>
 
-#include "order/stream_clocks.h"
+#include "cudart/stream_clocks.h"
 
-namespace warpgrade::emu {
+namespace warpgrade::cudart {
 namespace {
 
-using cudart::kLegacyStream;
-using cudart::kPerThreadStream;
-
-constexpr cudart::StreamId kA = 10, kB = 11, kFree = 12;  // kFree: non-blocking
+constexpr StreamId kA = 10, kB = 11, kFree = 12;  // kFree: non-blocking
 
 struct Streams : StreamClocks {
   Streams() {
@@ -54,7 +51,7 @@ TEST(Clock, never_goes_back) {
 
 // Guide, "Streams": a stream is a sequence of commands that execute in order.
 TEST(StreamClocks, commands_of_one_stream_come_in_order) {
-  for (const cudart::StreamId stream : {kLegacyStream, kPerThreadStream, kA, kFree}) {
+  for (const StreamId stream : {kLegacyStream, kPerThreadStream, kA, kFree}) {
     Streams clocks;
     const auto first = clocks.begin(stream), second = clocks.begin(stream);
     EXPECT_TRUE(is_before(first, second)) << stream;
@@ -178,7 +175,7 @@ TEST(StreamClocks, to_synchronize_the_legacy_stream_is_to_wait_for_blocking_stre
 TEST(StreamClocks, to_synchronize_the_device_is_to_wait_for_every_stream) {
   Streams clocks;
   std::vector<StreamClocks::Command> all;
-  for (const cudart::StreamId stream : {kA, kFree, kLegacyStream, kPerThreadStream})
+  for (const StreamId stream : {kA, kFree, kLegacyStream, kPerThreadStream})
     all.push_back(clocks.begin(stream));
   clocks.destroy(kFree);
   clocks.host_saw_all();
@@ -280,9 +277,9 @@ TEST(StreamClocks, streams_have_names_for_people) {
   clocks.name_first_as_argument();
   EXPECT_EQ(clocks.begin(kA).name, "`stream`, the argument,");
   EXPECT_EQ(clocks.begin(kB).name, "own stream #1");
-  for (const cudart::StreamId stream : {kA, kB, kFree}) clocks.destroy(stream);
+  for (const StreamId stream : {kA, kB, kFree}) clocks.destroy(stream);
   EXPECT_EQ(clocks.first(), kLegacyStream);
 }
 
 }  // namespace
-}  // namespace warpgrade::emu
+}  // namespace warpgrade::cudart

@@ -152,6 +152,7 @@ cudaError_t Channel::post(Op op, Arguments arguments, size_t data_bytes,
     Reply reply;
     return call(op, arguments, reply, data_bytes, write);
   }
+  if (op == Op::command_done && before_call_ != nullptr) before_call_(*this);
   append(op, arguments, wire::kNoSlot, 0, data_bytes, write);
   return is_lost() ? cudaErrorDevicesUnavailable : cudaSuccess;
 }
@@ -202,6 +203,12 @@ void Channel::send_place(uint64_t earlier) {
   post_place(cudart::place_of_call(cudart::call_stack(), t_kernel), false);
 }
 
+void Channel::post_touch(uint64_t address, bool is_write, const cudart::HostPlace& place) {
+  post(Op::place, {place.line, address, is_write ? wire::kHostWrote : wire::kHostRead},
+       std::span{reinterpret_cast<const uint8_t*>(place.path.data()),
+                 std::min(place.path.size(), wire::kMostName)});
+}
+
 void Channel::post_place(const cudart::HostPlace& place, bool is_earlier) {
   post(Op::place, {place.line, 0, is_earlier ? 1u : 0u},
        std::span{reinterpret_cast<const uint8_t*>(place.path.data()),
@@ -210,6 +217,7 @@ void Channel::post_place(const cudart::HostPlace& place, bool is_earlier) {
 
 cudaError_t Channel::call(Op op, Arguments arguments, Reply& reply, size_t data_bytes,
                           const std::function<void(uint8_t*)>& write) {
+  if (before_call_ != nullptr) before_call_(*this);
   thread_local SlotOfThread mine(*this);
   const uint16_t number = mine.number();
   wire::Slot& slot = memory_.slot(number);

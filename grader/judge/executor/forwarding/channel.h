@@ -56,6 +56,11 @@ class Channel {
   // Of a call that the executor may ask for; empty when it is not kept any more.
   cudart::HostPlace place_of(uint64_t number);
 
+  // Called before each call, and before the command that is at hand is done.
+  void before_calls(void (*hook)(Channel&)) { before_call_ = hook; }
+  // The host's code touched memory that a command may still use.
+  void post_touch(uint64_t address, bool is_write, const cudart::HostPlace& place);
+
   wire::Control& control() { return memory_.control(); }
   // The area of large copies: one at a time.
   std::mutex& bulk_mutex() { return bulk_mutex_; }
@@ -96,6 +101,7 @@ class Channel {
   };
   std::deque<Kept> kept_;
   std::atomic<bool> lost_{false};
+  void (*before_call_)(Channel&) = nullptr;
 };
 
 }  // namespace warpgrade::executor

@@ -6,6 +6,7 @@
 
 #include "cudart/host_place.h"
 #include "judge/executor/forwarding/launch_record.h"
+#include "judge/executor/forwarding/watched_pages.h"
 
 namespace warpgrade::cudart {
 
@@ -44,8 +45,19 @@ Forwarding& Forwarding::instance() {
   return *forwarding;
 }
 
+namespace {
+
+void tell_touches(Channel& channel) {
+  for (const Touch& touch : take_touches())
+    channel.post_touch(touch.address, touch.is_write, cudart::place_of_call(touch.stack));
+}
+
+}  // namespace
+
 Forwarding::Forwarding() : channel_(Channel::open()) {
-  if (channel_ != nullptr) read_device();
+  if (channel_ == nullptr) return;
+  channel_->before_calls(tell_touches);
+  read_device();
 }
 
 void Forwarding::read_device() {
@@ -285,8 +297,10 @@ cudaError_t Forwarding::launch(const cudart::LaunchCall& launch, std::span<const
   const LaunchRecord record(launch, launch.attributes, parameters);
   const auto& a = record.arguments;
   const Channel::Launching named(name_of_kernel(launch.kernel));
-  return channel_->post(Op::launch, {a[0], a[1], a[2], a[3], a[4], a[5]}, record.bytes(),
-                        [&](uint8_t* at) { record.write(at); });
+  const cudaError_t error = channel_->post(Op::launch, {a[0], a[1], a[2], a[3], a[4], a[5]}, record.bytes(),
+                                           [&](uint8_t* at) { record.write(at); });
+  if (error == cudaSuccess) watch_memory_of(parameters);
+  return error;
 }
 
 // --- streams and events ---

@@ -116,6 +116,8 @@ class Forwarding final : public cudart::Backend {
   cudaError_t copy_rows_out(const cudart::RowsCopy& rows, cudart::StreamId stream);
   cudaError_t copy_rows_between(const cudart::RowsCopy& rows, cudart::StreamId stream, bool waits);
   bool is_on_device(uint64_t address);
+  void watch(uint64_t begin, uint64_t end);
+  void watch_memory_of(std::span<const uint8_t> parameters);
   bool is_of_host(uint64_t address);
   bool is_inside(uint64_t address, uint64_t bytes);
   bool forbid_host_access(uint64_t address, uint64_t bytes);
@@ -143,6 +145,7 @@ class Forwarding final : public cudart::Backend {
   std::map<uint64_t, cudart::MemoryRange> ranges_;        // by first address
   std::map<uint64_t, std::vector<void*>> made_at_;        // by address: the calls that led to cudaMalloc
   std::map<cudart::KernelId, std::string> kernel_names_;  // mangled
+  std::atomic<bool> was_lent_{false};
   std::map<uint64_t, uint64_t> reserved_;  // by first address: pages that host memory is kept out of
 };
 

@@ -9,6 +9,7 @@
 #include "cudart/host_fault.h"
 #include "cudart/host_place.h"
 #include "judge/executor/forwarding/forwarding.h"
+#include "judge/executor/forwarding/watched_pages.h"
 
 namespace warpgrade::executor {
 namespace {
@@ -103,6 +104,7 @@ void Forwarding::note_allocation(const MemoryRange& range) {
 void Forwarding::lent(uint64_t address, uint64_t bytes) {
   if (address == 0) return;  // an empty array
   if (bytes == 0) return forget(address);
+  was_lent_ = true;
   forbid_host_access(address, bytes);
   note({address, address + bytes, MemoryKind::other, false});
 }
@@ -187,6 +189,7 @@ cudaError_t Forwarding::release(uint64_t address, std::span<const MemoryKind> ki
   const auto range = find(address);
   const bool known = range && range->begin == address;
   if (known) forget(address);
+  if (is_window(address)) leave_pages_alone();
   const cudaError_t error = call(Op::release, {address, set}, reply, name);
   if (error != cudaSuccess && known) note(*range);
   return error;
@@ -201,7 +204,18 @@ cudaError_t Forwarding::release_async(uint64_t address, StreamId stream) {
   return error;
 }
 
+// A program of its own may end so. One that was lent memory runs inside of another.
 cudaError_t Forwarding::release_all() {
+  if (was_lent_) {
+    cudart::HostFinding finding;
+    finding.kind = cudart::HostFinding::Kind::invalid_free;
+    finding.message =
+        "cudaDeviceReset destroys all that this process has on the device, the caller's memory and streams "
+        "as "
+        "well";
+    finding.advice = "Free what the plan has allocated, with cudaFree, and leave the device alone.";
+    report(finding);
+  }
   const cudaError_t error = call(Op::release_all, {});
   std::unique_lock lock(ranges_mutex_);
   std::erase_if(ranges_, [](const auto& entry) { return entry.second.kind != MemoryKind::other; });
@@ -257,7 +271,29 @@ cudaError_t Forwarding::copy_between(uint64_t to, uint64_t from, uint64_t bytes,
     const cudaError_t error = call(Op::copy_device, {target, source, bytes, stream});
     return error != cudaSuccess || !host_looks ? error : synchronize_stream(stream);
   }
-  return channel_->post(Op::copy_device, {target, source, bytes, stream});
+  const cudaError_t error = channel_->post(Op::copy_device, {target, source, bytes, stream});
+  if (error == cudaSuccess && !waits && is_window(to)) watch(to, to + bytes);
+  return error;
+}
+
+void Forwarding::watch(uint64_t begin, uint64_t end) {
+  if (channel_->control().is_interpreted != 0) watch_pages(begin, end);
+}
+
+// A kernel may use all managed memory, and the pinned memory that it was given an address of.
+void Forwarding::watch_memory_of(std::span<const uint8_t> parameters) {
+  if (channel_->control().is_interpreted == 0) return;
+  std::shared_lock lock(ranges_mutex_);
+  for (auto range = ranges_.lower_bound(wire::kWindowAddress);
+       range != ranges_.end() && is_window(range->first); ++range) {
+    bool is_named = range->second.kind == MemoryKind::managed;
+    for (size_t at = 0; !is_named && at + sizeof(uint64_t) <= parameters.size(); at += sizeof(uint64_t)) {
+      uint64_t value = 0;
+      std::memcpy(&value, parameters.data() + at, sizeof value);
+      is_named = value >= range->second.begin && value < range->second.end;
+    }
+    if (is_named) watch_pages(range->second.begin, range->second.end);
+  }
 }
 
 // The source may change when this returns: small copies travel in their record, large ones are waited for.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "judge/executor/forwarding/forwarding.h"
+#include "judge/executor/forwarding/watched_pages.h"
 
 namespace warpgrade::executor {
 namespace {
@@ -145,6 +146,7 @@ cudaError_t Forwarding::add_managed(ModuleId module, const std::string& name, Me
 
 // What a call that has waited for the device returns; kernels' changes are the host's from now on.
 cudaError_t Forwarding::after_waiting(cudaError_t error) {
+  if (error == cudaSuccess) leave_pages_alone();
   if (error != cudaSuccess || managed_.is_empty()) return error;
   return managed_.to_host([this](uint64_t from, uint8_t* to, uint64_t count) {
     return copy_out(to, from, count, cudart::kPerThreadStream);

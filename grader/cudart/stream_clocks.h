@@ -9,6 +9,7 @@
 // Threads of the host count as one: who waits in one thread orders what any thread calls later. So some
 // mistakes are not seen, and no order is denied that a lock between threads makes.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -16,13 +17,14 @@
 
 #include "cudart/backend.h"
 
-namespace warpgrade::emu {
+namespace warpgrade::cudart {
 
 // Of each line of commands (a stream) how many are known to come before.
 class Clock {
  public:
   void join(const Clock& other);
   void raise(uint32_t line, uint64_t tick);
+  size_t size() const { return ticks_.size(); }
   bool covers(uint32_t line, uint64_t tick) const { return line < ticks_.size() && ticks_[line] >= tick; }
 
  private:
@@ -48,31 +50,49 @@ class StreamClocks {
     bool is_default = false;
   };
 
-  void create(cudart::StreamId stream, bool blocking);
-  void destroy(cudart::StreamId stream);
+  // The nodes of a graph that is put into a stream: each comes behind those that it waits for, and all behind
+  // what is in the stream. What comes later in the stream waits for all of them.
+  struct Graph {
+    StreamId stream = 0;
+    std::vector<std::vector<uint32_t>> after;  // by node
+    std::vector<uint32_t> chain;               // by node: those of a chain wait for each other
+    std::vector<Clock> ends;                   // by node: what has ended when the node has
+    Clock base;
+    size_t current = 0;
+
+    bool has_branches() const { return chains > 1; }
+    uint32_t chains = 0;
+  };
+  Graph begin_graph(StreamId stream, std::vector<std::vector<uint32_t>> after);
+  void choose_node(Graph& graph, size_t node);
+  Command begin_in(Graph& graph);  // a command of the node
+  void end_graph(const Graph& graph);
+
+  void create(StreamId stream, bool blocking);
+  void destroy(StreamId stream);
   // A command, or anything else that takes a place in a stream.
-  Command begin(cudart::StreamId stream);
+  Command begin(StreamId stream);
   // Work of the stream that is called later comes behind all of the clock.
-  void wait(cudart::StreamId stream, const Clock& clock);
+  void wait(StreamId stream, const Clock& clock);
   // From now on as if that line's commands came behind the earlier one: what was told is not told again.
   void assume(const Command& earlier, uint32_t line);
   // All that has ended when the stream has; the default stream ends with all blocking ones.
-  Clock now(cudart::StreamId stream);
+  Clock now(StreamId stream);
 
   // The host has seen these end.
   void host_saw(const Clock& clock);
-  void host_saw_stream(cudart::StreamId stream) { host_saw(now(stream)); }
+  void host_saw_stream(StreamId stream) { host_saw(now(stream)); }
   void host_saw_all();
   const Clock& host() const { return host_; }
 
   // Whether two commands may be without order: not with the default stream and one blocking stream alone.
   bool may_be_concurrent() const { return created_ > 1 || has_independent_; }
-  std::string name(cudart::StreamId stream);
+  std::string name(StreamId stream);
   // The first one that is created is the argument of the program's functions, not one of its own.
   void name_first_as_argument() { first_is_argument_ = true; }
   // The first that was created of those that are there; the default stream when there is none.
-  cudart::StreamId first() const;
-  bool is_blocking(cudart::StreamId stream) { return line_of(stream).blocking; }
+  StreamId first() const;
+  bool is_blocking(StreamId stream) { return line_of(stream).blocking; }
 
  private:
   struct Line {
@@ -81,13 +101,14 @@ class StreamClocks {
     bool blocking = true;
     uint32_t number = 0;  // of created streams, from 1
     Clock clock;
+    std::vector<Line> chains = {};  // of graphs in the stream
   };
   using Key = uint64_t;
 
-  Key key_of(cudart::StreamId stream) const;
-  Line& line_of(cudart::StreamId stream);
+  Key key_of(StreamId stream) const;
+  Line& line_of(StreamId stream);
   Line new_line(bool blocking);
-  void join_others(cudart::StreamId stream, const Line& line, Clock& clock) const;
+  void join_others(StreamId stream, const Line& line, Clock& clock) const;
   void reuse_ended();
 
   std::map<Key, Line> lines_;
@@ -98,4 +119,4 @@ class StreamClocks {
   Clock host_;
 };
 
-}  // namespace warpgrade::emu
+}  // namespace warpgrade::cudart

@@ -1,15 +1,11 @@
-#include "order/stream_clocks.h"
+#include "cudart/stream_clocks.h"
 
 #include <algorithm>
 #include <atomic>
 #include <utility>
 
-namespace warpgrade::emu {
+namespace warpgrade::cudart {
 namespace {
-
-using cudart::kLegacyStream;
-using cudart::kPerThreadStream;
-using cudart::StreamId;
 
 // Numbers of threads that have a default stream of their own, from 1.
 uint64_t number_of_thread() {
@@ -62,6 +58,8 @@ void StreamClocks::create(StreamId stream, bool blocking) {
 void StreamClocks::destroy(StreamId stream) {
   const auto found = lines_.find(stream);
   if (found == lines_.end()) return;
+  for (Line& chain : found->second.chains) gone_.push_back(std::move(chain));
+  found->second.chains.clear();
   gone_.push_back(std::move(found->second));
   lines_.erase(found);
   reuse_ended();
@@ -114,6 +112,53 @@ void StreamClocks::wait(StreamId stream, const Clock& clock) {
   line_of(stream).clock.join(clock);
 }
 
+StreamClocks::Graph StreamClocks::begin_graph(StreamId stream, std::vector<std::vector<uint32_t>> after) {
+  Graph graph;
+  graph.stream = stream;
+  graph.base = begin(stream).before;
+  graph.base.raise(line_of(stream).index, line_of(stream).tick);
+  graph.ends.resize(after.size());
+  std::vector<bool> goes_on(after.size(), false);
+  for (size_t node = 0; node < after.size(); ++node) {
+    uint32_t chain = graph.chains;
+    for (const uint32_t d : after[node]) {
+      if (chain != graph.chains || goes_on[d]) continue;
+      chain = graph.chain[d];
+      goes_on[d] = true;
+    }
+    graph.chain.push_back(chain);
+    graph.chains = std::max(graph.chains, chain + 1);
+  }
+  graph.after = std::move(after);
+  if (graph.has_branches()) {
+    Line& line = line_of(stream);
+    while (line.chains.size() < graph.chains) line.chains.push_back(new_line(false));
+  }
+  return graph;
+}
+
+void StreamClocks::choose_node(Graph& graph, size_t node) {
+  graph.current = node;
+  Clock& clock = graph.ends[node];
+  clock = graph.base;
+  for (const uint32_t d : graph.after[node]) clock.join(graph.ends[d]);
+}
+
+// A graph that is one chain has the stream's own line.
+StreamClocks::Command StreamClocks::begin_in(Graph& graph) {
+  Line& of_stream = line_of(graph.stream);
+  Line& line = graph.has_branches() ? of_stream.chains[graph.chain[graph.current]] : of_stream;
+  Clock& clock = graph.ends[graph.current];
+  Command command{{line.index, ++line.tick}, clock, name(graph.stream), graph.stream == kLegacyStream};
+  clock.raise(line.index, line.tick);
+  return command;
+}
+
+void StreamClocks::end_graph(const Graph& graph) {
+  Clock& clock = line_of(graph.stream).clock;
+  for (const Clock& end : graph.ends) clock.join(end);
+}
+
 void StreamClocks::assume(const Command& earlier, uint32_t line) {
   for (auto& [key, other] : lines_) {
     if (other.index != line) continue;
@@ -158,4 +203,4 @@ std::string StreamClocks::name(StreamId stream) {
   return line.number == 1 ? "`stream`, the argument," : "own stream #" + std::to_string(line.number - 1);
 }
 
-}  // namespace warpgrade::emu
+}  // namespace warpgrade::cudart
