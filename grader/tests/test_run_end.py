@@ -1,6 +1,8 @@
 """Work that nothing orders before the end of a run: told, and wrong where the policy says `order: required`.
 
-The executor's commands decide, so a GPU gives the same verdicts as the emulator (`--backend cuda`, check-gpu).
+The executor's commands decide, so a GPU is to give the same verdicts as the emulator (`--backend cuda`, check-gpu).
+What orders what is from NVIDIA's CUDA C++ Programming Guide (streams, events, the default streams, graphs); the ways
+were written here.
 """
 
 from __future__ import annotations
