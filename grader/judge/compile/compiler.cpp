@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "base/inject.h"
 #include "base/json.h"
+#include "base/parallel.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "judge/compile/build_messages.h"
@@ -40,6 +41,7 @@ using Seconds = std::chrono::duration<double>;
 namespace {
 
 constexpr size_t kMostDependencies = 4 << 20;
+constexpr int kMostAtOnce = 8;                          // of the runner's own sources; each takes some 170 MB
 constexpr size_t kMostObjectBytes = size_t{512} << 20;  // of all sources together
 
 // Hopper and Blackwell have instructions (wgmma, setmaxnreg, tcgen05) that nvcc takes for one architecture
@@ -380,6 +382,29 @@ fs::path Compiler::embed(const fs::path& source, const fs::path& scratch) const 
   return array;
 }
 
+// One of the runner's sources, or of the lab's part; device code is embedded by way of `embedded`.
+void Compiler::compile_own(const CompileOptions& options, const std::string& source, const fs::path& embedded,
+                           const fs::path& objects) const {
+  const fs::path grader = project_root() / "grader";
+  const fs::path file = source.ends_with(".cu") ? embed(grader / source, embedded) : grader / source;
+  std::vector<std::string> command{toolchain_.nvcc.string()};
+  const std::vector<std::string> flags = common_flags(options.architecture);
+  command.insert(command.end(), flags.begin(), flags.end());
+  // The linker names these lines to students, and the cache may serve several checkouts. nvcc splits at
+  // commas and gcc's map at the first '='.
+  for (const fs::path& folder : {grader, options.contract}) {
+    if (!folder.empty() && folder.string().find_first_of(", =") == std::string::npos)
+      command.insert(command.end(), {"-Xcompiler", fmt::format("-ffile-prefix-map={}={}", folder.string(),
+                                                               Workshop::inside("runner"))});
+  }
+  std::replace(command.begin(), command.end(), std::string("-std=c++17"), std::string("-std=c++20"));
+  if (!options.contract.empty()) command.insert(command.end(), {"-I", options.contract.string()});
+  command.insert(command.end(), {"-c", file.string(), "-I", (project_root() / "reference/include").string(),
+                                 "-I", grader.string(), "-I", (grader / "judge/runner").string(), "-o",
+                                 (objects / (fs::path(source).filename().string() + ".o")).string()});
+  run_own(command, source);
+}
+
 std::vector<fs::path> Compiler::own_objects(const CompileOptions& options, const std::string& name,
                                             const std::vector<std::string>& sources,
                                             const std::vector<fs::path>& others) {
@@ -400,26 +425,8 @@ std::vector<fs::path> Compiler::own_objects(const CompileOptions& options, const
   if (fs::exists(destination)) return objects;
 
   TemporaryDirectory scratch("warpgrade-runner"), made("warpgrade-embedded");
-  for (const std::string& source : sources) {
-    const fs::path file = source.ends_with(".cu") ? embed(grader / source, made.path()) : grader / source;
-    std::vector<std::string> command{toolchain_.nvcc.string()};
-    const std::vector<std::string> flags = common_flags(options.architecture);
-    command.insert(command.end(), flags.begin(), flags.end());
-    // The linker names these lines to students, and the cache may serve several checkouts. nvcc splits at
-    // commas and gcc's map at the first '='.
-    for (const fs::path& folder : {grader, options.contract}) {
-      if (!folder.empty() && folder.string().find_first_of(", =") == std::string::npos)
-        command.insert(command.end(), {"-Xcompiler", fmt::format("-ffile-prefix-map={}={}", folder.string(),
-                                                                 Workshop::inside("runner"))});
-    }
-    std::replace(command.begin(), command.end(), std::string("-std=c++17"), std::string("-std=c++20"));
-    if (!options.contract.empty()) command.insert(command.end(), {"-I", options.contract.string()});
-    command.insert(command.end(),
-                   {"-c", file.string(), "-I", (project_root() / "reference/include").string(), "-I",
-                    grader.string(), "-I", (grader / "judge/runner").string(), "-o",
-                    (scratch.path() / (fs::path(source).filename().string() + ".o")).string()});
-    run_own(command, source);
-  }
+  parallel(sources.size(), static_cast<size_t>(std::clamp(usable_cores(), 1, kMostAtOnce)),
+           [&](size_t i) { compile_own(options, sources[i], made.path(), scratch.path()); });
   for (const fs::path& object : others) fs::copy_file(object, scratch.path() / object.filename());
   const fs::path staged = staging_folder(cache_);
   fs::copy(scratch.path(), staged, fs::copy_options::recursive);

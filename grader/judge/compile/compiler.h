@@ -87,6 +87,8 @@ class Compiler {
   std::vector<std::filesystem::path> own_objects(const CompileOptions& options, const std::string& name,
                                                  const std::vector<std::string>& sources,
                                                  const std::vector<std::filesystem::path>& others = {});
+  void compile_own(const CompileOptions& options, const std::string& source,
+                   const std::filesystem::path& embedded, const std::filesystem::path& objects) const;
   std::filesystem::path embed(const std::filesystem::path& source,
                               const std::filesystem::path& scratch) const;
   void run_own(std::vector<std::string> command, const std::string& source) const;

@@ -64,8 +64,9 @@ build() {
   g++ -shared -o "$soname" unit-cudart_*.o unit-judge_executor_forwarding_*.o unit-judge_executor_shared_memory.cpp.o -x assembler stubs.S \
     -Wl,--version-script=map -Wl,-z,defs -Wl,-soname,"$soname" -static-libstdc++ -static-libgcc -lpthread -ldl || return 1
   mapfile -t units < <(printf '%s\n' unit-judge_executor_*.o | grep -v forwarding)
-  g++ -o warpgrade-executor "${units[@]}" timing.o unit-cudart_fat_binary.cpp.o \
-    unit-cudart_error_text.cpp.o -lpthread -ldl -static-libstdc++ -static-libgcc || return 1
+  rm -f libcudart-units.a
+  ar rcs libcudart-units.a unit-cudart_*.o || return 1
+  g++ -o warpgrade-executor "${units[@]}" timing.o libcudart-units.a -lpthread -ldl -static-libstdc++ -static-libgcc || return 1
 }
 
 build_programs() {
