@@ -1,12 +1,14 @@
 """`warpgrade python`: plain programs with kernels of Triton, which itself compiles them, and arrays of NumPy.
 
-The programs are Triton's tutorials 1, 2, 3, 5 and 6, written anew; each checks its answer by NumPy. Where Triton is not
-installed (`scripts/bootstrap triton`), the tests are skipped.
+The programs are Triton's tutorials 1, 2, 3, 5 and 6, written anew; each checks its answer by NumPy. The mistakes are
+those that people posted in Triton's issues, where a program names one, and what its documentation warns of. Where
+Triton is not installed (`scripts/bootstrap triton`), the tests are skipped.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +17,7 @@ import pytest
 from conftest import ROOT, WARPGRADE, Words, warpgrade
 
 PROGRAMS = Path(__file__).parent / "triton/programs"
+POSTED = Path(__file__).parent / "triton/mistakes"
 PACKAGES = Path(os.environ.get("WARPGRADE_TRITON", ROOT / ".cache/triton"))
 
 pytestmark = pytest.mark.skipif(
@@ -80,6 +83,30 @@ def test_a_mistake_is_told_at_its_line_with_the_array_s_name(mistake: str, tmp_p
     assert all(word in done.stderr for word in words), done.stderr
     files = {line.split('"')[1] for line in done.stderr.split("\n") if line.startswith('  File "')}
     assert files <= {str(program)}
+
+
+def first_told(program: Path, told: str) -> tuple[int, str]:
+    """Line and kind of the first finding, of Triton's refusal, or of the exception."""
+    if found := re.search(r"^emulator: (\w+) at (\S+):(\d+)", told, re.MULTILINE):
+        assert found[2] == program.name
+        return int(found[3]), found[1]
+    if refused := re.search(rf"^{program.name}:(\d+): ", told, re.MULTILINE):
+        return int(refused[1]), "CompilationError"
+    lines = re.findall(rf'{program.name}", line (\d+)', told)
+    return int(lines[-1]), re.findall(r"^(?:[\w.]*\.)?(\w+): ", told, re.MULTILINE)[-1]
+
+
+@pytest.mark.parametrize("program", sorted(POSTED.glob("*.py")), ids=lambda program: program.stem)
+def test_a_mistake_is_told_first_and_its_mended_form_never(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`# told: KIND` marks where. Of a race either end will do."""
+    monkeypatch.setenv("WARPEMU_LAUNCH_TIMEOUT_S", "10")
+    lines = program.read_text(encoding="utf-8").split("\n")
+    marked = {(k, found[1]) for k, line in enumerate(lines, 1) if (found := re.search(r"# told: (\w+)", line))}
+    wrong = python(program)
+    assert wrong.returncode == 1, wrong.stdout
+    assert first_told(program, wrong.stderr) in marked, wrong.stderr
+    mended = python(program, "mended")
+    assert (mended.returncode, mended.stderr) == (0, "")
 
 
 def test_tensors_may_be_torch_s_on_the_cpu() -> None:

@@ -9,10 +9,12 @@ CPU. Of an autotuner's configurations each is run once, and none is quicker than
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import ctypes
 import dataclasses
 import functools
+import gc
 import importlib.abc
 import importlib.machinery
 import os
@@ -425,7 +427,32 @@ def tell(kind: type[BaseException], error: BaseException, trace: Any) -> None:  
     own = [frame for frame in told.stack if is_the_program_s(frame.filename)]
     if own:
         told.stack = traceback.StackSummary.from_list(own)
+    place = refused_place(error)
+    if place:
+        told.__cause__ = None  # where in Triton's own files it was found out
     sys.stderr.write("".join(told.format()))
+    if place:
+        sys.stderr.write(f"{place}\n")
+
+
+def refused_place(error: BaseException) -> str | None:
+    """Where in the program stands what Triton's compiler refuses, and its words; it counts from a function's `def`."""
+    if "triton" not in sys.modules:
+        return None
+    from triton.compiler.errors import CompilationError  # noqa: PLC0415
+    from triton.runtime.jit import JITFunction  # noqa: PLC0415
+
+    if not isinstance(error, CompilationError):
+        return None
+    while isinstance(error.__cause__, CompilationError):  # in a function that the kernel calls
+        error = error.__cause__
+    line = getattr(error.node, "lineno", None)
+    for function in gc.get_objects():  # the error only knows the function's text
+        if line and isinstance(function, JITFunction) and function.src == error.src:
+            words = " ".join(str(error.error_message or error.__cause__ or "refused by Triton").split())
+            file = Path(function.fn.__code__.co_filename).name
+            return f"{file}:{function.def_file_line_number + line - 1}: {words}"
+    return None
 
 
 def is_the_program_s(file: str) -> bool:
@@ -433,7 +460,7 @@ def is_the_program_s(file: str) -> bool:
     triton = sys.modules.get("triton")
     within = Path(triton.__file__ or "").parent if triton else None
     return not (
-        file in {__file__, contextlib.__file__}
+        file in {__file__, contextlib.__file__, ast.__file__}
         or file.startswith("<frozen")
         or (within and Path(file).is_relative_to(within))
     )

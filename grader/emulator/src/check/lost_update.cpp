@@ -55,6 +55,8 @@ const Inst* operation_between(const Program& program, const Inst& load, const In
 
 std::optional<Update> update_between(const Program& program, uint32_t load, uint32_t store) {
   const Inst &from = program.code[load], &to = program.code[store];
+  // A number of Triton's is loaded by all threads and stored by one.
+  if (from.guard != to.guard || from.guard_flip != to.guard_flip) return std::nullopt;
   const Inst* operation = operation_between(program, from, to);
   if (operation == nullptr && !same_line(program, from, to)) return std::nullopt;
   return Update{store, operation == nullptr ? "" : atomic_for(program.texts[operation->index])};

@@ -10,6 +10,7 @@
 #include "program/block_meetings.h"
 #include "program/computed_addresses.h"
 #include "program/decode.h"
+#include "program/guarded_loads.h"
 #include "program/instruction_class.h"
 #include "program/slots.h"
 #include "program/unawaited_products.h"
@@ -17,6 +18,7 @@
 #include "program/write_set.h"
 #include "ptx/parser.h"
 #include "support/base_name.h"
+#include "support/settings.h"
 
 namespace warpgrade::emu {
 namespace {
@@ -31,6 +33,7 @@ class Builder {
     take_layout();
     program_->writes = find_write_set(linear_);
     for (LinearFunction& f : linear_.functions) {
+      if (settings().race_check && is_in_python(f)) guard_loads_as_their_stores(f);
       order_blocks(f);
       begin_.push_back(size_);
       size_ += static_cast<uint32_t>(f.code.size());
@@ -63,6 +66,12 @@ class Builder {
     program_->local_bytes = (linear_.local_bytes + 15) / 16 * 16;
     program_->params = linear_.params;
     program_->param_bytes = linear_.param_bytes;
+  }
+
+  bool is_in_python(const LinearFunction& function) const {
+    return std::any_of(function.code.begin(), function.code.end(), [&](const LinearInst& i) {
+      return place_of(module_, i.location).path.ends_with(".py");
+    });
   }
 
   void decode_function(uint32_t f) {

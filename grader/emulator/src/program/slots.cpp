@@ -44,7 +44,7 @@ void visit_registers(const Ref& ref, Visit visit) {
   for (const Ref& e : ref.elements) visit_registers(e, visit);
 }
 
-struct FlowBlock {
+struct LiveBlock {
   uint32_t begin, end;
   std::vector<uint32_t> predecessors;
 };
@@ -145,7 +145,7 @@ class Liveness {
     };
     for (const uint32_t b : uses_[r].reads) enter(b);
     while (!work.empty()) {
-      const FlowBlock& block = blocks_[work.back()];
+      const LiveBlock& block = blocks_[work.back()];
       work.pop_back();
       result_[r].extend(block.begin);
       for (const uint32_t p : block.predecessors) {
@@ -158,7 +158,7 @@ class Liveness {
 
   const LinearFunction& function_;
   const std::vector<LinearInst>& code_;
-  std::vector<FlowBlock> blocks_;
+  std::vector<LiveBlock> blocks_;
   std::vector<BlockUses> uses_;  // of each register
   std::vector<uint32_t> lowest_reachable_;
   std::vector<uint32_t> defined_by_;  // of each block: the register that is followed, when it defines that

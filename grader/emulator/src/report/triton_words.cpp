@@ -57,7 +57,7 @@ const char* advice_of(const Diagnostic& d) {
              "has to be zero at the beginning?";
     case Finding::misaligned:
       return "An index of elements is multiplied by their size by itself: is the pointer a part of an array "
-             "(a[1:]), or was it changed as a number?";
+             "(a[1:]), was it changed as a number, or does tl.multiple_of promise what does not hold?";
     default:
       return nullptr;
   }

@@ -4,6 +4,8 @@
 #include <ctime>
 
 #include "program/build.h"
+#include "program/guarded_loads.h"
+#include "program/linear.h"
 #include "ptx/parser.h"
 
 namespace warpgrade::emu {
@@ -113,6 +115,40 @@ TEST(BuildProgram, refuses_what_it_does_not_know_by_name) {
 TEST(BuildProgram, refuses_operands_of_the_wrong_width) {
   EXPECT_NE(refusal(".reg .b32 %r<3>; .reg .b64 %rd<3>; add.s64 %rd1, %rd2, %r1;").find("operand width"),
             std::string::npos);
+}
+
+// Whether the load of `tl.store(p, tl.load(p) + 1)` is left to the thread that stores: `rest` also reads %r2.
+bool is_left_to_who_stores(const std::string& rest, const std::string& before = "",
+                           const std::string& predicate = "setp.eq.b32 %p1, %r1, 0;") {
+  const auto module = parse_module(
+      ".version 9.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 k_param_0)\n{\n"
+      ".reg .pred %p<4>; .reg .b32 %r<9>; .reg .b64 %rd<4>;\n"
+      "ld.param.b64 %rd1, [k_param_0]; mov.u32 %r1, %tid.x;\n" +
+      before + predicate + "\nld.global.b32 %r2, [%rd1];\nadd.s32 %r3, %r2, 1;\n" +
+      "@%p1 st.global.b32 [%rd1], %r3;\n" + rest + "\nDONE: ret;\n}\n");
+  LinearProgram program = linearize(*module, module->functions.find("k")->second, {});
+  LinearFunction& function = program.functions.back();
+  guard_loads_as_their_stores(function);
+  return std::any_of(function.code.begin(), function.code.end(), [](const LinearInst& i) {
+    return i.opcode == "ld.global.b32" && i.guard != kNoRegister;
+  });
+}
+
+TEST(GuardedLoads, are_those_whose_value_only_one_thread_s_stores_use) {
+  EXPECT_TRUE(is_left_to_who_stores(""));
+  EXPECT_TRUE(is_left_to_who_stores("@%p1 red.global.add.u32 [%rd1+4], %r2;"));
+  EXPECT_FALSE(is_left_to_who_stores("st.global.b32 [%rd1+8], %r2;")) << "all threads store it";
+  EXPECT_FALSE(is_left_to_who_stores("setp.gt.s32 %p2, %r2, 5; @%p2 bra DONE;")) << "all threads ask it";
+  EXPECT_FALSE(is_left_to_who_stores("@!%p1 st.global.b32 [%rd1+8], %r2;")) << "the others store it, too";
+  EXPECT_FALSE(is_left_to_who_stores("shfl.sync.idx.b32 %r4, %r2, 0, 31, -1;")) << "goes to another thread";
+  EXPECT_FALSE(is_left_to_who_stores("setp.ne.b32 %p1, %r1, 7;")) << "another predicate by then";
+  EXPECT_FALSE(is_left_to_who_stores("", "mad.wide.u32 %rd1, %r1, 4, %rd1;"))
+      << "each thread has its own place";
+  EXPECT_TRUE(is_left_to_who_stores("", "mov.u32 %r5, %ctaid.x; mad.wide.u32 %rd1, %r5, 4, %rd1;"));
+  EXPECT_FALSE(is_left_to_who_stores("", "ld.param.b32 %r5, [k_param_0];", "setp.lt.s32 %p1, %r5, 9;"))
+      << "a mask, which may leave all threads out";
+  EXPECT_FALSE(is_left_to_who_stores("", "setp.gt.s32 %p3, %r1, 9; @%p3 bra DONE;"))
+      << "not set on every way";
 }
 
 TEST(KernelTitle, drops_result_and_parameters) {
