@@ -74,15 +74,35 @@ std::size_t end_of_thread(std::string_view line, std::size_t begin) {
   return at != std::string_view::npos && line[at] == ')' && at > begin + 1 ? at + 1 : begin;
 }
 
-bool ends_a_sentence(std::string_view line, std::size_t end) {
+// Whether what follows belongs to the name of an array before it: ` (4096 bytes)`, ` (allocation #1)`.
+bool is_size_of_memory(std::string_view rest) {
+  if (!rest.starts_with(" (")) return false;
+  const std::string_view inside = rest.substr(2, rest.find(')') - 2);
+  return inside.ends_with(" bytes") || inside.ends_with(" byte") || inside.starts_with("allocation #");
+}
+
+// East Asian marks bring their own space.
+bool ends_in_wide_mark(std::string_view text) {
+  return text.ends_with("。") || text.ends_with("：") || text.ends_with("）") || text.ends_with("？");
+}
+
+// What a place for words may hold: nothing that ends within brackets or before what it is about.
+bool is_phrase(std::string_view text) {
+  return !text.ends_with(':') && std::ranges::count(text, '(') == std::ranges::count(text, ')');
+}
+
+// Whether a sentence may end there; `by_letters`: its last letters are its own, not those of a place.
+bool ends_a_sentence(std::string_view line, std::size_t end, bool by_letters) {
   if (end == line.size()) return true;
-  constexpr std::string_view kMarks = ".;:?!)";
   const std::string_view rest = line.substr(end);
-  if (kMarks.find(rest.front()) != std::string_view::npos) return true;
-  const char last = end > 0 ? line[end - 1] : ' ';
-  return rest.starts_with(" (") || rest.starts_with(" --") || rest.starts_with("  ") || last == ' ' ||
-         last == '(' ||
-         ((last == '.' || last == ')' || last == ':' || last == '?' || last == ';') && rest.front() == ' ');
+  const bool is_mark = std::string_view(".;:?!").find(rest.front()) != std::string_view::npos;
+  if (is_mark && (rest.size() == 1 || rest[1] == ' ')) return true;
+  if (rest.front() == ')' || rest.starts_with(" --") || rest.starts_with("  ")) return true;
+  if (rest.starts_with(" (")) return by_letters || !is_size_of_memory(rest);
+  const char last = line[end - 1];
+  return by_letters &&
+         (last == ' ' || last == '(' ||
+          (rest.front() == ' ' && std::string_view(".):?;").find(last) != std::string_view::npos));
 }
 
 bool begins_a_sentence(std::string_view line, std::size_t at) {
@@ -146,7 +166,7 @@ struct Sentence::Search {
     if (++steps > kSteps) return false;
     if (piece == pieces.size()) {
       found.end = at;
-      return whole ? at == line.size() : ends_a_sentence(line, at);
+      return whole ? at == line.size() : ends_a_sentence(line, at, pieces.back().kind == Kind::kFixed);
     }
     const Piece& next = pieces[piece];
     switch (next.kind) {
@@ -168,8 +188,8 @@ struct Sentence::Search {
     if (piece + 1 == pieces.size() && next.kind == Kind::kAny) return take(piece, at, line.size());
     for (std::size_t end = at + 1; end <= line.size() && steps <= kSteps; ++end) {
       const char last = line[end - 1];
-      const bool is_behind_mark =
-          end - at >= 2 && last == ' ' && (line[end - 2] == ';' || line[end - 2] == '.');
+      const bool is_behind_mark = end - at >= 2 && last == ' ' &&
+                                  std::string_view(";.:").find(line[end - 2]) != std::string_view::npos;
       if (((next.kind == Kind::kWord || next.kind == Kind::kVerb) && last == ' ') ||
           (next.kind == Kind::kWords && is_behind_mark))
         return false;
@@ -181,6 +201,7 @@ struct Sentence::Search {
   bool take(std::size_t piece, std::size_t begin, std::size_t end) {
     if (begin == end) return false;
     const std::string_view value = line.substr(begin, end - begin);
+    if (pieces[piece].kind == Kind::kWords && !is_phrase(value)) return false;
     const auto [known, is_new] = found.values.try_emplace(pieces[piece].text, value);
     if (!is_new) return known->second == value && from(piece + 1, end);
     if (from(piece + 1, end)) return true;
@@ -334,8 +355,8 @@ void Words::add(const fs::path& po_file) {
 }
 
 std::size_t Words::untranslated() const {
-  return static_cast<std::size_t>(
-      std::count_if(entries_.begin(), entries_.end(), [](const Entry& entry) { return !entry.is_translated; }));
+  return static_cast<std::size_t>(std::count_if(entries_.begin(), entries_.end(),
+                                                [](const Entry& entry) { return !entry.is_translated; }));
 }
 
 std::string Words::of(std::string_view text) const {
@@ -392,6 +413,7 @@ std::string Words::of_line(std::string_view line, int depth) const {
     }
     words += said(*entry, line.substr(at, found.end - at), found.values, depth);
     at = found.end;
+    if (at < line.size() && line[at] == ' ' && ends_in_wide_mark(words)) ++at;
   }
   return words;
 }
