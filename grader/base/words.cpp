@@ -18,8 +18,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kDeepest = 4;            // sentences in sentences
-constexpr std::size_t kSteps = 20000;  // of a search: a line that a program printed may fit in many ways
+constexpr int kDeepest = 4;  // sentences in sentences
+// A submission prints what it likes into a message, and such a line may fit in very many ways.
+constexpr std::size_t kSteps = 2000;     // of one search
+constexpr std::size_t kFarthest = 2000;  // letters of a line in which sentences begin
 
 bool is_digit(char c) {
   return std::isdigit(static_cast<unsigned char>(c)) != 0;
@@ -199,7 +201,7 @@ struct Sentence::Search {
   }
 
   bool take(std::size_t piece, std::size_t begin, std::size_t end) {
-    if (begin == end) return false;
+    if (begin == end || ++steps > kSteps) return false;
     const std::string_view value = line.substr(begin, end - begin);
     if (pieces[piece].kind == Kind::kWords && !is_phrase(value)) return false;
     const auto [known, is_new] = found.values.try_emplace(pieces[piece].text, value);
@@ -406,7 +408,8 @@ std::string Words::of_line(std::string_view line, int depth) const {
   std::string words;
   for (std::size_t at = 0; at < line.size();) {
     Sentence::Found found;
-    const Entry* entry = begins_a_sentence(line, at) ? best_at(line, at, false, found) : nullptr;
+    const bool is_begin = at < kFarthest && begins_a_sentence(line, at);
+    const Entry* entry = is_begin ? best_at(line, at, false, found) : nullptr;
     if (entry == nullptr) {
       words += line[at++];
       continue;
