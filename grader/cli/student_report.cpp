@@ -13,8 +13,8 @@
 #include "base/say.h"
 #include "base/terminal.h"
 #include "base/toolchain.h"
-#include "base/words.h"
 #include "cli/failure_text.h"
+#include "cli/readers_words.h"
 #include "judge/compile/submission.h"
 #include "judge/judging/verdict.h"
 

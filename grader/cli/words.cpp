@@ -1,7 +1,5 @@
 // `warpgrade words`: the sentences of words/ in the reader's language. As a filter it says again what a program
 // printed, such as the findings of one that ran on the emulator by itself; --check looks at a course's files.
-#include "base/words.h"
-
 #include <fmt/core.h>
 
 #include <filesystem>
@@ -14,6 +12,7 @@
 #include "base/error.h"
 #include "base/say.h"
 #include "cli/commands.h"
+#include "cli/readers_words.h"
 
 namespace warpgrade {
 namespace {

@@ -1,4 +1,4 @@
-#include "base/words.h"
+#include "cli/readers_words.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // Sentences in a reader's language: what is found, what stays English, which files are refused.
-#include "base/words.h"
+#include "cli/readers_words.h"
 
 #include <gtest/gtest.h>
 
