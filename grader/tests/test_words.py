@@ -197,7 +197,9 @@ NOT_FOR_STUDENTS = (
 
 def literals(file: Path) -> list[tuple[int, str]]:
     """The texts in quotes, those in a row as one, each with its line."""
-    source, found, end = file.read_text(encoding="utf-8"), [], -1
+    source = file.read_text(encoding="utf-8")
+    found: list[tuple[int, str]] = []
+    end = -1
     for match in TOKEN.finditer(source):
         if match.group(1) is None:
             continue
