@@ -78,7 +78,7 @@ def read_po(file: Path) -> list[Entry]:
     names = {"msgctxt": "context", "msgid": "id", "msgstr": "text"}
     for block in file.read_text(encoding="utf-8").split("\n\n"):
         entry, part = Entry(), ""
-        for line in block.splitlines():
+        for line in block.split("\n"):
             if line.startswith("#. looked at: "):
                 entry.looked_at = line.removeprefix("#. looked at: ")
             elif line.startswith("#,"):
