@@ -356,3 +356,9 @@ def test_what_has_no_words_stays_english() -> None:
     line = "spmm.cu:3: something nobody has translated; also: 3 more\n"
     assert say(line, "de") == "spmm.cu:3: something nobody has translated; außerdem: 3 weitere\n"
     assert say(line, "C") == line
+
+
+def test_a_streams_name_of_several_words_is_one_name() -> None:
+    line = "kernel `add` in own stream #1 writes c at a.cu:2, and nothing orders it before the end of the run\n"
+    said = "Kernel `add` in dem eigenen Stream #1 schreibt c bei a.cu:2, und nichts ordnet es vor das Ende des Laufs\n"
+    assert say(line, "de") == said
