@@ -26,7 +26,8 @@ void add_policy_command(CLI::App& app, int& code);   // policy check, policy sho
 void add_export_command(CLI::App& app, int& code);   // export, attention
 void add_batch_commands(CLI::App& app, int& code);   // batch, resume, cancel, status, regrade, rescore, diff
 void add_desk_command(CLI::App& app, int& code);     // desk init, keys, serve, status, ...
-void add_remote_command(CLI::App& app, int& code);   // remote status, history, cancel
+void add_words_command(CLI::App& app, int& code);
+void add_remote_command(CLI::App& app, int& code);  // remote status, history, cancel
 
 // What `data import` prints of a dataset: the lines by which a policy judges on it, of every lab that can.
 std::string cases_for_a_policy(const std::string& dataset, int rows, int cols, std::int64_t entries);

@@ -64,10 +64,11 @@ int run(int argc, char** argv) {
       "--version", [] { return "warpgrade " + harness_identity().version + " " + harness_identity().hash; });
   int code = kExitGraded;
   for (const auto add :
-       {add_doctor_command, add_labs_command, add_test_command, add_judging_commands, add_sweep_command,
-        add_profile_command, add_python_command, add_estimate_command, add_submit_command, add_run_commands,
-        add_limits_command, add_journey_command, add_grade_commands, add_policy_command, add_export_command,
-        add_batch_commands, add_desk_command, add_remote_command, add_completion_command}) {
+       {add_doctor_command, add_labs_command,    add_test_command,   add_judging_commands,
+        add_sweep_command,  add_profile_command, add_python_command, add_estimate_command,
+        add_submit_command, add_run_commands,    add_limits_command, add_journey_command,
+        add_grade_commands, add_policy_command,  add_export_command, add_batch_commands,
+        add_desk_command,   add_remote_command,  add_words_command,  add_completion_command}) {
     add(app, code);
   }
   datasets::DataCommandContext data_context;

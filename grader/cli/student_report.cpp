@@ -9,10 +9,12 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "base/display_width.h"
 #include "base/say.h"
 #include "base/terminal.h"
 #include "base/toolchain.h"
 #include "cli/failure_text.h"
+#include "cli/readers_words.h"
 #include "judge/compile/submission.h"
 #include "judge/judging/verdict.h"
 
@@ -31,7 +33,7 @@ const char* written_in(const std::filesystem::path& folder, const std::string& l
 
 constexpr std::chrono::milliseconds kReportTick{200};
 constexpr std::chrono::seconds kReportQuiet{5};  // without a terminal: the longest without a line
-constexpr std::size_t kLongestMessage = 110;     // of the last line: the whole message stands above
+constexpr std::size_t kLongestMessage = 110;     // columns of the last line: the whole message stands above
 
 std::string repeat_command(const StudentRun& run, const json& record) {
   const bool whole_lab = record.at("outcome").at("verdict") == "compile_error";
@@ -64,11 +66,24 @@ std::string list_of(const std::vector<std::string>& names) {
   return text;
 }
 
+// As much of the text as has so many columns, in whole letters.
+std::string cut_to_width(std::string text, std::size_t columns) {
+  const auto is_inside_letter = [&] { return (static_cast<unsigned char>(text.back()) & 0xc0) == 0x80; };
+  while (display_width(text) > columns) {
+    while (text.size() > 1 && is_inside_letter()) text.pop_back();
+    text.pop_back();
+  }
+  return text;
+}
+
 std::string one_line(std::string text) {
   if (const std::size_t end = text.find('\n'); end != std::string::npos) text.resize(end);
-  if (text.size() <= kLongestMessage) return text;
-  const std::size_t end = text.rfind(' ', kLongestMessage);
-  return text.substr(0, end == std::string::npos ? kLongestMessage : end) + " ...";
+  if (display_width(text) <= kLongestMessage) return text;
+  text = cut_to_width(std::move(text), kLongestMessage);
+  // Between two words, where the language has spaces between them.
+  if (const std::size_t space = text.rfind(' '); space != std::string::npos && space > text.size() / 2)
+    text.resize(space);
+  return text + " ...";
 }
 
 std::string mistake_text(const StudentRun& run, const Mistake& mistake) {
@@ -138,7 +153,7 @@ StudentReport::~StudentReport() {
 void StudentReport::print(const std::string& text) {
   if (line_shown_) fmt::print("\r\033[K");
   line_shown_ = false;
-  tell("{}", text);
+  tell("{}", reader_words().of(text));
   std::fflush(stdout);
   last_output_ = Clock::now();
 }
@@ -153,7 +168,8 @@ void StudentReport::tick(const std::stop_token& stop) {
     if (terminal_) {
       winsize size = {};
       const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
-      print(standing().substr(0, known ? size.ws_col - 1 : 79));
+      const std::size_t columns = known ? size.ws_col - 1u : 79u;
+      print(cut_to_width(reader_words().of(standing()), columns));
       line_shown_ = true;
     } else if (const std::string now = standing();
                now != last_standing_ && Clock::now() - last_output_ > kReportQuiet) {
@@ -242,7 +258,8 @@ std::string StudentReport::last_line() const {
       const json& first = mistakes.front().record;
       return fmt::format("fix first ({} of {} cases of {} fail): {}: {} -- again: {}", counted.failed,
                          records.size(), lab, first.at("outcome").at("verdict").get<std::string>(),
-                         one_line(first.at("outcome").value("message", "")), repeat_command(run, first));
+                         one_line(reader_words().of(first.at("outcome").value("message", ""))),
+                         repeat_command(run, first));
     }
     if (counted.right > 0) right += fmt::format("{}{} ({})", right.empty() ? "" : ", ", lab, counted.right);
     if (counted.unwritten > 0)

@@ -17,6 +17,7 @@
 #include "base/say.h"
 #include "base/toolchain.h"
 #include "cli/commands.h"
+#include "cli/readers_words.h"
 #include "cli/student_lab_run.h"
 #include "cli/student_remote.h"
 #include "cli/student_report.h"
@@ -161,12 +162,13 @@ int test_remotely(const Options& options) {
     outcome.add_trouble(error, kExitJudgeFault);
   }
   report.end_lab(*run);
-  if (const std::string words = run->final_message(); !words.empty()) tell("{}\n", words);
-  tell("{}\n", report.last_line());
+  if (const std::string words = run->final_message(); !words.empty()) tell("{}\n", reader_words().of(words));
+  tell("{}\n", reader_words().of(report.last_line()));
   return outcome.exit_code();
 }
 
 int test(const Options& options) {
+  reader_words();  // a file of words that is not in order is told now, and not when all is judged
   if (!options.lab.empty()) find_lab(options.lab);
   if (options.policy && options.lab.empty())
     throw UsageError("--policy needs the name of its lab as well: `warpgrade test LAB --policy FILE`");
@@ -175,7 +177,8 @@ int test(const Options& options) {
       choose_backend(options.backend).name;  // says what is wrong once, and not in each case
   const Runs runs = find_runs(options, backend);
   const SandboxMode mode = probe_sandbox().works ? SandboxMode::kBubblewrap : SandboxMode::kUnsandboxed;
-  if (const std::string line = isolation_of(mode).one_line(); !line.empty()) say("note: {}\n", line);
+  if (const std::string line = isolation_of(mode).one_line(); !line.empty())
+    say("{}\n", reader_words().of("note: " + line));
   // The first lab compiles when its turn comes, the others beside it.
   for (std::size_t i = 1; i < runs.size(); ++i) runs[i]->compile_ahead(options.backend);
   StudentReport report(std::vector<std::shared_ptr<StudentRun>>(runs.begin(), runs.end()));
@@ -185,7 +188,7 @@ int test(const Options& options) {
     if (interrupted()) outcome.add_interrupt();
     if (outcome.exit_code() == kExitInterrupted) break;
   }
-  tell("{}\n", report.last_line());
+  tell("{}\n", reader_words().of(report.last_line()));
   return outcome.exit_code();
 }
 

@@ -21,6 +21,7 @@ WARPGRADE = Path(os.environ.get("WARPGRADE", ROOT / "build/bin/warpgrade"))
 sys.path.append(str(ROOT / "scripts/python"))  # programs whose functions are tried one by one
 # Messages name the program as it is called; tests that compare them call it by its name alone.
 os.environ.setdefault("WARPGRADE_COMMAND", "warpgrade")
+os.environ.setdefault("WARPGRADE_LANG", "C")  # a developer may read another language than the tests do
 # Tests send Ctrl-C. A shell's background job ignores it, and so would every program that it starts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

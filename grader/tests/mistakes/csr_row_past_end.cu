@@ -31,3 +31,4 @@ int main() {
   cudaFree(s);
   return 0;
 }
+// CURE: comes from values in memory

@@ -24,3 +24,4 @@ int main() {
   cudaFree(out);
   return 0;
 }
+// CURE: Read from one array and write to another

@@ -115,7 +115,36 @@ std::string between_blocks(const RacingPair& p) {
          "output, or split the work into two kernels.";
 }
 
+bool is_plain_store(const Program& program, uint32_t k) {
+  return !is_atomic_access(program, k) && !is_plain_load(program, k);
+}
+
+// Both addresses are the same for all threads.
+bool is_one_element(const RacingPair& p) {
+  const auto is_constant = [](const AddressShape& shape) { return !shape.by_thread && !shape.by_data; };
+  return is_constant(address_shape(p.program, p.mine)) && is_constant(address_shape(p.program, p.theirs));
+}
+
+// `a[i] = f(a[i - 1], a[i + 1])`: each thread has an element of its own, and reads another's as well.
+bool reads_a_neighbour(const RacingPair& p) {
+  const auto goes_by_thread = [](const AddressShape& shape) { return shape.by_thread && !shape.by_data; };
+  const bool reads_and_writes = (is_plain_load(p.program, p.mine) && is_plain_store(p.program, p.theirs)) ||
+                                (is_plain_store(p.program, p.mine) && is_plain_load(p.program, p.theirs));
+  return p.space == Space::global && reads_and_writes && goes_by_thread(address_shape(p.program, p.mine)) &&
+         goes_by_thread(address_shape(p.program, p.theirs));
+}
+
 std::string cure_for(const RacingPair& p) {
+  const bool are_stores = is_plain_store(p.program, p.mine) && is_plain_store(p.program, p.theirs);
+  if (p.relation != Relation::other_block && are_stores && is_one_element(p)) {
+    return "All threads write this one element. Let one thread do it (`if (threadIdx.x == 0)`), give each "
+           "thread its own element, or join their values with an atomic operation.";
+  }
+  if (p.relation != Relation::other_block && reads_a_neighbour(p)) {
+    return "A thread reads an element that its neighbour writes, and threads do not run in step. Read from "
+           "one array and write to another; within one block __syncthreads() between reading and writing "
+           "is enough.";
+  }
   switch (p.relation) {
     case Relation::same_instruction:
       return "Lanes of one warp write different values to one place: give each its own index, or use an "
