@@ -474,9 +474,9 @@ def test_a_site_that_changes_while_rounds_are_pinned_to_a_node(tmp_path: Path, c
     assert sessions[-1]["node"] != "n1", sessions
 
 
-# A stand-in for Apptainer, which is no package of Debian 12: it reads its words as apptainer_exec(1) of version 1.4 says,
-# `apptainer exec [exec options...] <container> <command>`, notes them and runs the command on the node itself. As in
-# Apptainer's containers, no control groups are mounted there unless they are bound, and the environment is the caller's.
+# A stand-in for Apptainer, which is no package of Debian 12: it reads its words as apptainer_exec(1) of version 1.4
+# says, `apptainer exec [exec options...] <container> <command>`, notes them and runs the command on the node itself. As
+# in Apptainer's containers no control groups are mounted unless they are bound, and the environment is the caller's.
 APPTAINER_STAND_IN = """#!/usr/bin/env python3
 import argparse, json, os, pathlib, sys
 usage = argparse.ArgumentParser(prog="apptainer", allow_abbrev=False)
