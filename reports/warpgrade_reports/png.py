@@ -112,14 +112,15 @@ def save_figure(figure: Figure, path: Path, *, drawn: bool = False) -> None:
         # A name in a script that no installed font has becomes boxes here; the page shows it with the browser's fonts.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         warnings.filterwarnings("ignore", message="Matplotlib currently does not support")
-        canvas = FigureCanvasAgg(figure)
+        canvas: Any = FigureCanvasAgg(figure)  # its methods have no types
         # savefig() would draw everything once more for each file, to lay it out.
         if engine := figure.get_layout_engine():
             engine.execute(figure)
             figure.set_layout_engine("none")
         canvas.print_png(path, metadata={"Software": "warpgrade_reports"})
         if drawn:
-            FigureCanvasSVG(figure).print_svg(path.with_suffix(".svg"), metadata={"Date": None})
+            canvas = FigureCanvasSVG(figure)
+            canvas.print_svg(path.with_suffix(".svg"), metadata={"Date": None})
 
 
 def _frame(chart: Chart, axes: Axes) -> None:

@@ -119,7 +119,8 @@ class _Known(dict[str, tuple[str | None, int]]):
 
 
 def _read(source: str, language: _Language) -> list[Token]:
-    found, line, before = [], 1, ""
+    found: list[Token] = []
+    line, before = 1, ""
     known = _Known(language.pattern, language.words)
     called = language.called
     add, token = found.append, tuple.__new__  # as Token(...) calls it, by a detour that took a tenth of a class's time
