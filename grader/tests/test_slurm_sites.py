@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -473,8 +474,9 @@ def test_a_site_that_changes_while_rounds_are_pinned_to_a_node(tmp_path: Path, c
     assert sessions[-1]["node"] != "n1", sessions
 
 
-# A stand-in for Apptainer, which is no package of Debian 12: it reads its words as apptainer_exec(1) says, `apptainer
-# exec [exec options...] <container> <command>`, notes them and runs the command on the node itself.
+# A stand-in for Apptainer, which is no package of Debian 12: it reads its words as apptainer_exec(1) of version 1.4
+# says, `apptainer exec [exec options...] <container> <command>`, notes them and runs the command on the node itself. As
+# in Apptainer's containers no control groups are mounted unless they are bound, and the environment is the caller's.
 APPTAINER_STAND_IN = """#!/usr/bin/env python3
 import argparse, json, os, pathlib, sys
 usage = argparse.ArgumentParser(prog="apptainer", allow_abbrev=False)
@@ -489,19 +491,26 @@ if any(len(one) > 3 or not pathlib.Path(one[0]).exists() for one in binds):
     sys.exit("FATAL: container creation failed: mount hook function failure")
 with open(os.environ["STAND_IN_NOTES"], "a") as notes:
     notes.write(json.dumps({**vars(said), "bind": binds}) + "\\n")
-os.execv(said.command[0], said.command)
+hide = "awk '$3 ~ /^cgroup/ {print $2}' /proc/mounts | sort -r | xargs -r umount -l"
+if ["/sys/fs/cgroup"] in binds and not os.environ.get("STAND_IN_HIDES_GROUPS"):
+    hide = ":"
+os.execvp("unshare", ["unshare", "-m", "sh", "-c", hide + '; exec "$@"', "sh", *said.command])
 """
 
 
 @needs_slurm
-def test_compilers_and_judges_run_in_the_container_that_the_site_names(tmp_path: Path, cluster: Cluster) -> None:
+@pytest.mark.parametrize("hidden", [False, True], ids=["with its control groups", "without any"])
+def test_compilers_and_judges_run_in_the_container_that_the_site_names(
+    tmp_path: Path, cluster: Cluster, hidden: bool
+) -> None:
     """By the words of apptainer_exec(1), which a stand-in reads; the aggregator, which asks Slurm, stays outside."""
     run = Run(tmp_path, cluster, {"ada": NAIVE})
     stand_in, notes = tmp_path / "apptainer stand-in", tmp_path / "notes.jsonl"
     stand_in.write_text(APPTAINER_STAND_IN, encoding="utf-8")
     stand_in.chmod(0o755)
     container = {"image": "/shared/course image.sif", "bind": [f"{tmp_path}:/mnt/place:ro"], "command": str(stand_in)}
-    site = run.site(all={"container": container, "setup": [f"export STAND_IN_NOTES={notes}"]})
+    exports = [f"export STAND_IN_NOTES={notes}", *(["export STAND_IN_HIDES_GROUPS=yes"] if hidden else [])]
+    site = run.site(all={"container": container, "setup": exports})
     shown = run.batch(site, "--dry-run")
     assert shown.stdout.count("'exec' '--nv' '--bind' ") == 2, shown.stdout + shown.stderr
     begun = run.batch(site)
@@ -515,6 +524,34 @@ def test_compilers_and_judges_run_in_the_container_that_the_site_names(tmp_path:
         assert [str(tmp_path), "/mnt/place", "ro"] in note["bind"]
         assert {str(run.run), str(ROOT), str(WARPGRADE.parent)} <= {one[0].rstrip("/") for one in note["bind"]}, note
         assert note["command"][0] == str(WARPGRADE) and note["command"][3] == str(run.run)
+
+
+APPTAINER = os.environ.get("WARPGRADE_APPTAINER") or shutil.which("apptainer")
+
+
+@needs_slurm
+@pytest.mark.skipif(APPTAINER is None, reason="no Apptainer: name the program in WARPGRADE_APPTAINER")
+def test_a_class_is_judged_inside_apptainer_itself(tmp_path: Path, cluster: Cluster) -> None:
+    """A sandbox of empty folders, with this machine's programs bound into it; the site's probe tells where it ran."""
+    run = Run(tmp_path, cluster, {"ada": NAIVE, "bo": NAIVE.replace("a[i] + b[i]", "a[i] - b[i]")})
+    image, seen = tmp_path / "image", tmp_path / "seen"
+    for name in ("dev", "etc", "home", "opt", "proc", "root", "run", "sys", "tmp", "usr", "var/tmp"):
+        (image / name).mkdir(parents=True)
+    for name in ("bin", "lib", "lib64", "sbin"):
+        (image / name).symlink_to(f"usr/{name}")
+    for name in ("passwd", "group", "hosts", "resolv.conf", "localtime"):
+        (image / "etc" / name).touch()
+    binds = ["/usr", "/etc/alternatives", "/etc/ld.so.cache", str((ROOT / ".venv").resolve()), sys.base_prefix]
+    container = {"image": str(image), "bind": binds, "command": APPTAINER}
+    probe = ["sh", "-c", f'echo "$APPTAINER_CONTAINER" >> {seen}; test -n "$APPTAINER_CONTAINER"']
+    begun = run.batch(run.site(all={"container": container}, probe=probe))
+    assert begun.returncode == 0, begun.stderr
+    log = run.scored()
+    assert run.verdicts() == {"ada": ["accepted"] * 2, "bo": ["wrong_answer"] * 2}, log_lines(log)
+    assert set(seen.read_text(encoding="utf-8").split()) == {str(image)}
+    record = json.loads((run.run / "cases/ada/one.json").read_text(encoding="utf-8"))
+    assert record["isolation"]["cgroup"]["version"] != "none", record["isolation"]
+    assert not [event for event in log if event["kind"] == "staff"], log_lines(log)
 
 
 @needs_slurm

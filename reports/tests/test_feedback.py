@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 from conftest import Page
-from warpgrade_reports.feedback import main, render_html, render_markdown
+from warpgrade_reports.feedback import ViewReader, main, render_html, render_markdown
+from warpgrade_reports.source import ReportInputError, parse_node
 from warpgrade_reports.view_charts import speed_charts
 
 
@@ -167,3 +168,41 @@ def test_a_view_of_many_lines_that_is_none_is_refused_with_its_first_line(
     assert main([str(views), "--output", str(tmp_path / "out")]) == 1
     assert f"line {json.dumps(view_of([]), indent=1).count(chr(10)) + 2}:" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+TIMES = {"a": {"count": 3, "us": [1.5, 2.0, 30.25], "median_us": 2.0}, "b": {"count": 1, "us": [1e-05, -3, 4e16]}}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"class_times": TIMES},
+        {"class_times": TIMES, "compile": {"status": "failed", "log": '"us": [1.0] and "us": ['}},
+        {"class_times": {"a": {"us": []}, "b": {"us": [[1.0], 2.0]}}},
+        {"class_times": {"a": {"us": 3}, "b": {"us": [1.0]}}},
+        {"class_times": {"a": {"us": [1.0]}, "b": "]", "c": {"us": ["1.0"]}}},
+        {"class_times": [1.0], "us": [1.0], "other": {"us": [2.0]}},
+        {"class_times": {"a": {"us": [float("inf"), float("nan"), 1.0]}}},
+        {"class_times": {'"us": [': {"us": [1.0]}}},
+    ],
+)
+def test_a_list_that_was_read_once_is_the_one_that_json_has(more: dict[str, Any]) -> None:
+    """Held against the standard library's parser, twice: a list is kept at the first time and taken at the second."""
+    text = json.dumps(view_of([case("x", 1)], **more), indent=1, ensure_ascii=False)
+    reader, whole = ViewReader(), parse_node(text, "views", "").value
+    assert reader.view(text, "views") == whole
+    assert reader.view(text, "views") == whole
+    again = json.dumps(view_of([case("y", 2)], class_times=TIMES), indent=1)
+    assert reader.view(again, "views") == json.loads(again)
+
+
+@pytest.mark.parametrize("times", ["01.0", "1.0,", "1.0 2.0", "1.", "+1.0", ""])
+def test_a_broken_list_of_times_is_refused_as_before(times: str) -> None:
+    text = f'{{"schema": "warpgrade.feedback.v1", "file": "x", "class_times": {{"a": {{"us": [{times}]}}}}}}'
+    try:
+        expected = json.loads(text)
+    except ValueError:
+        with pytest.raises(ReportInputError, match="line 7: expected one JSON object"):
+            ViewReader().view(text, "views, line 7")
+    else:
+        assert ViewReader().view(text, "views, line 7") == expected

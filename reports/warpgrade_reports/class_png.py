@@ -71,7 +71,7 @@ def save_violins(rows: Sequence[tuple[str, CaseLine]], axis: str, title: str, pa
         axes.grid(visible=True, axis="x", color=_GRID, linewidth=0.7)
         axes.set_axisbelow(True)
         axes.set_xlabel(axis, color=_QUIET)
-        axes.set_title(title, loc="left", fontweight="bold", fontsize=10.5, pad=20)
+        axes.set_title(title, loc="left", y=1, fontweight="bold", fontsize=10.5, pad=20)
         marks = [
             Line2D([], [], color=_BLUE, marker="|", linestyle="", markersize=9, markeredgewidth=2.2, label="median"),
             Line2D([], [], color=_INK, linewidth=3, label="middle half"),
@@ -185,7 +185,7 @@ def _ranks(axes: Axes, ranks: Ranks, names: Sequence[str]) -> None:
         axes.axhline(ranks.threshold, color=_INK, linewidth=1.8)
     places = ranks.places
     axes.plot(places, ranks.times, marker="o", markersize=2.4, linestyle="", color=_BLUE)
-    axes.set_title(short(ranks.label), loc="left", fontsize=8.5, fontweight="bold")
+    axes.set_title(short(ranks.label), loc="left", y=1, fontsize=8.5, fontweight="bold")
 
 
 def _dashes(number: int) -> tuple[int, tuple[float, ...]]:

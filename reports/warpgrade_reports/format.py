@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from warpgrade_reports.model import Interval
 
@@ -12,8 +13,10 @@ _KB = 1024
 _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _MARKDOWN = re.compile(r"[\\|*`\[\]<>#]|(?<![^\W_])_|_(?![^\W_])")  # an underscore inside a word is harmless
 _TIME_UNITS = ((1e6, "s"), (1e3, "ms"))  # in microseconds
+_remembered = lru_cache(1 << 14)  # a page tells a number at several places, a class's pages tell the same ones
 
 
+@_remembered
 def digits(value: float | None, significant: int = 3) -> str:
     """A number with so many significant digits and no exponent in everyday ranges."""
     if value is None:
@@ -43,6 +46,7 @@ def brief(value: float | None) -> str:
 _ZEROS = re.compile(r"\.(\d*?)0+(?!\d)")
 
 
+@_remembered
 def trimmed(text: str) -> str:
     """A formatted number without idle zeros behind the point: for axes and for what is whole by nature."""
     return _ZEROS.sub(lambda match: f".{match[1]}" if match[1] else "", text, count=1)
@@ -119,6 +123,7 @@ def plural(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+@_remembered
 def markdown(text: str) -> str:
     """A text that Markdown shows as it is, on one line."""
     return _MARKDOWN.sub(r"\\\g<0>", " ".join(text.split()))

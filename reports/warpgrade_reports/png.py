@@ -13,6 +13,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, fontManager
@@ -111,11 +112,15 @@ def save_figure(figure: Figure, path: Path, *, drawn: bool = False) -> None:
         # A name in a script that no installed font has becomes boxes here; the page shows it with the browser's fonts.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         warnings.filterwarnings("ignore", message="Matplotlib currently does not support")
-        FigureCanvasAgg(figure)
-        figure.savefig(path, format="png", dpi=_DPI, metadata={"Software": "warpgrade_reports"})
+        canvas: Any = FigureCanvasAgg(figure)  # its methods have no types
+        # savefig() would draw everything once more for each file, to lay it out.
+        if engine := figure.get_layout_engine():
+            engine.execute(figure)
+            figure.set_layout_engine("none")
+        canvas.print_png(path, metadata={"Software": "warpgrade_reports"})
         if drawn:
-            figure.set_layout_engine("none")  # as the PNG was laid out; once more would take as long
-            figure.savefig(path.with_suffix(".svg"), format="svg", metadata={"Date": None})
+            canvas = FigureCanvasSVG(figure)
+            canvas.print_svg(path.with_suffix(".svg"), metadata={"Date": None})
 
 
 def _frame(chart: Chart, axes: Axes) -> None:

@@ -7,9 +7,9 @@ own place, and sorted times in microseconds without names; of a large class thos
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
 from html import escape
 from typing import Any
 
@@ -53,7 +53,7 @@ class Ranks:
         step = (self.last - 1) / max(1, len(self.times) - 1)
         return [1 + i * step for i in range(len(self.times))]
 
-    @property
+    @cached_property
     def near(self) -> list[tuple[int, str, float]]:
         """The baselines that stand in the picture, with their numbers; the others would press the class together."""
         low, high = self.times[0] / _FAR, self.times[-1] * _FAR
@@ -184,22 +184,22 @@ def _figure(ranks: Ranks, names: Sequence[str]) -> str:
     if ranks.threshold is not None:
         words.append(f"threshold {fmt.microseconds(ranks.threshold)}")
     words += [f"{name.replace('_', ' ')} {fmt.microseconds(us)}" for name, us in ranks.baselines]
-    told = "; ".join(words)
-    picture = "".join(_picture(ranks, names))
+    label, told = escape(ranks.label), escape("; ".join(words))
     return (
         f'<figure><svg viewBox="0 0 {_WIDTH} {_HEIGHT}" width="100%" role="img" '
-        f'aria-label="{escape(f"{ranks.label}: {told}")}">{picture}</svg>'
-        f"<figcaption><b>{escape(ranks.label)}</b>: {escape(told)}</figcaption></figure>"
+        f'aria-label="{label}: {told}">{_picture(ranks, names)}</svg>'
+        f"<figcaption><b>{label}</b>: {told}</figcaption></figure>"
     )
 
 
-def _picture(ranks: Ranks, names: Sequence[str]) -> Iterator[str]:
+def _picture(ranks: Ranks, names: Sequence[str]) -> str:
     inside = ranks.own is not None and ranks.times[0] <= ranks.own <= ranks.times[-1]
-    frame = _Frame(ranks.scale, ranks.last)
-    yield _class_picture(replace(ranks, own=None, place=None) if inside else ranks, tuple(names))
-    if ranks.own is not None and ranks.place is not None:
-        at = frame.x(min(ranks.last, ranks.place))
-        yield f'<path class="own" fill="{_OWN}" d="{_diamond(at, frame.y(ranks.own))}"/>'
+    widens = None if inside else ranks.own
+    drawn, frame = _class_picture(ranks.times, ranks.baselines, ranks.threshold, ranks.count, widens, tuple(names))
+    if ranks.own is None or ranks.place is None:
+        return drawn
+    at = frame.x(min(ranks.last, ranks.place))
+    return f'{drawn}<path class="own" fill="{_OWN}" d="{_diamond(at, frame.y(ranks.own))}"/>'
 
 
 @dataclass(frozen=True)
@@ -217,8 +217,16 @@ class _Frame:
 
 
 @lru_cache(1024)
-def _class_picture(ranks: Ranks, names: tuple[str, ...]) -> str:
+def _class_picture(
+    times: tuple[float, ...],
+    baselines: tuple[tuple[str, float], ...],
+    threshold: float | None,
+    count: int,
+    own: float | None,
+    names: tuple[str, ...],
+) -> tuple[str, _Frame]:
     """All but the own mark: the same on each page of a class, where the own time does not widen the axis."""
+    ranks = Ranks("", times, baselines, threshold, own, count=count)
     frame = _Frame(ranks.scale, ranks.last)
     x, y = frame.x, frame.y
     ticks = frame.scale.ticks()
@@ -239,7 +247,7 @@ def _class_picture(ranks: Ranks, names: tuple[str, ...]) -> str:
         _text(x(place), _BOTTOM + 17, str(place), "middle") for place in dict.fromkeys((1, (last + 1) // 2, last))
     ]
     parts.append(_text((_LEFT + _RIGHT) / 2, _BOTTOM + 36, "place in the class", "middle"))
-    return "".join(parts)
+    return "".join(parts), frame
 
 
 def _text(x: float, y: float, text: str, anchor: str) -> str:

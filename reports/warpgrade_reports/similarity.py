@@ -9,11 +9,13 @@ have, and what a good part of a class has, is left out.
 
 from __future__ import annotations
 
+import math
 import zlib
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -43,24 +45,44 @@ class Place(NamedTuple):
         return f"{plain_line(self.file)}:{self.line}–{self.last}"
 
 
+class Places(Mapping[int, Place]):
+    """A place a fingerprint, kept as numbers: a class has half a million, and they come from other processes."""
+
+    def __init__(self, files: Sequence[str] = (), kept: Mapping[int, tuple[int, int, int]] | None = None) -> None:
+        self._files, self._kept = files, kept or {}
+
+    def __getitem__(self, value: int) -> Place:
+        file, line, last = self._kept[value]
+        return Place(self._files[file], line, last)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._kept)
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+
 def grams(found: list[Token], gram: int = GRAM) -> list[int]:
     """The hash of every run of `gram` tokens, in order."""
     codes = {text: zlib.crc32(text.encode()).to_bytes(4, "big") for text in {token.text for token in found}}
-    words = b"".join(codes[token.text] for token in found)
-    return [zlib.crc32(words[4 * i : 4 * (i + gram)]) for i in range(len(found) - gram + 1)]
+    words, size = b"".join([codes[token.text] for token in found]), 4 * gram
+    return [zlib.crc32(words[i : i + size]) for i in range(0, 4 * len(found) - size + 1, 4)]
 
 
 def winnowed(hashes: list[int], window: int = WINDOW) -> dict[int, int]:
     """The hashes that are kept, each with its index (the first, when it recurs)."""
     kept: dict[int, int] = {}
     place = last = -1
+    least: float = math.inf  # hashes[place]
+    first = min(window, len(hashes)) - 1
     for end, value in enumerate(hashes):
-        if place < 0 or value <= hashes[place]:
-            place = end
+        if value <= least:
+            place, least = end, value
         elif place <= end - window:
             latest = hashes[end : end - window : -1]
-            place = end - latest.index(min(latest))
-        if end >= min(window, len(hashes)) - 1 and place != last:
+            least = min(latest)
+            place = end - latest.index(least)
+        if place != last and end >= first:
             kept.setdefault(hashes[place], place)
             last = place
     return kept
@@ -90,12 +112,14 @@ def print_of(
     name: str, folder: Path, people: frozenset[str] = frozenset(), origin: str = "", files: Sequence[Path] | None = None
 ) -> Print:
     """The fingerprints of all sources in a folder, or of these files of it."""
-    places: dict[int, Place] = {}
+    paths: list[str] = []
+    kept: dict[int, tuple[int, int, int]] = {}
     for path, found in sources_of(folder, files):
         for value, index in winnowed(grams(found)).items():
             last = found[min(index + GRAM, len(found)) - 1].line
-            places.setdefault(value, Place(path, found[index].line, last))
-    return Print(name, places, people, origin, folder)
+            kept.setdefault(value, (len(paths), found[index].line, last))
+        paths.append(path)
+    return Print(name, Places(paths, kept), people, origin, folder)
 
 
 def all_grams(folders: Iterable[Path]) -> frozenset[int]:
@@ -151,33 +175,26 @@ class Comparison:
     def pointers(self) -> list[Pointer]:
         """Pairs that share more than the class does, most first; at least one of a pair is of this class."""
         everybody = [*self.programs, *(program for group in self.earlier for program in group)]
-        holders: dict[int, list[int]] = defaultdict(list)
-        own = [0] * len(everybody)
-        for index, program in enumerate(everybody):
-            for value in program.places:
-                if value not in self.ignored:
-                    holders[value].append(index)
-                    own[index] += 1
-        shared: dict[tuple[int, int], list[int]] = defaultdict(list)
-        for value, indices in holders.items():
-            for i, index in enumerate(indices):
-                if index >= len(self.programs):
-                    break
-                for other in indices[i + 1 :]:
-                    shared[index, other].append(value)
+        own = [set(program.places) - self.ignored for program in everybody]
+        holders: dict[int, list[int]] = {}  # the programs that have it, later ones first
         found = []
-        for (a, b), values in shared.items():
-            if len(values) < MIN_SHARED or len(values) < MIN_SHARE * min(own[a], own[b]):
-                continue
-            first, second = everybody[a], everybody[b]
-            if first.people & second.people:
-                continue
-            places = _stretches(values, first, second)
-            found.append(Pointer(first, second, len(values), len(values) / own[a], len(values) / own[b], places))
+        for a in reversed(range(len(everybody))):
+            first = everybody[a]
+            if a < len(self.programs):
+                for b, shared in Counter(chain.from_iterable(holders.get(value, ()) for value in own[a])).items():
+                    second = everybody[b]
+                    if shared < max(MIN_SHARED, MIN_SHARE * min(len(own[a]), len(own[b]))):
+                        continue
+                    if first.people & second.people:
+                        continue
+                    places = _stretches(own[a] & own[b], first, second)
+                    found.append(Pointer(first, second, shared, shared / len(own[a]), shared / len(own[b]), places))
+            for value in own[a]:
+                holders.setdefault(value, []).append(a)
         return sorted(found, key=lambda p: (-p.share, -p.shared, p.first, p.second))
 
 
-def _stretches(values: list[int], first: Print, second: Print) -> tuple[tuple[Place, Place], ...]:
+def _stretches(values: Iterable[int], first: Print, second: Print) -> tuple[tuple[Place, Place], ...]:
     """The shared places as stretches of lines, the longest first: neighbours that are near in both programs."""
     places = sorted((first.places[value], second.places[value]) for value in values)
     groups: list[list[tuple[Place, Place]]] = []

@@ -145,7 +145,9 @@ std::vector<std::string> Container::words(const std::vector<std::string>& seen) 
 }
 
 std::vector<std::string> Site::shown_to_container(const std::filesystem::path& work) const {
-  std::vector<std::string> folders{project_root(), program_directory(), cache_directory(), work};
+  // Apptainer mounts no control groups, and without them a submission's limits bind less.
+  std::vector<std::string> folders{project_root(), program_directory(), cache_directory(), work,
+                                   "/sys/fs/cgroup"};
   if (!node_cache.empty()) folders.push_back(node_cache);
   std::set<std::string> once;
   std::erase_if(folders, [&](const std::string& folder) { return !once.insert(folder).second; });

@@ -242,9 +242,13 @@ std::vector<std::string> refusals(const std::vector<CgroupHierarchy>& hierarchie
 // What was found is handed to the processes that this one starts: they need not try again.
 constexpr const char* kFoundVariable = "WARPGRADE_CGROUPS_FOUND";
 
-// A process elsewhere (a job of Slurm gets its submitter's environment) finds its own place.
+// A process elsewhere finds its own place: a job of Slurm gets its submitter's environment, and a container that
+// keeps it (Apptainer) mounts no hierarchies.
 std::string here() {
-  std::string text = cgroup_text("/proc/sys/kernel/random/boot_id") + cgroup_text("/proc/self/cgroup");
+  const std::string groups = cgroup_text("/proc/self/cgroup");
+  std::string text = cgroup_text("/proc/sys/kernel/random/boot_id") + groups;
+  for (const CgroupHierarchy& one : own_cgroups(cgroup_text("/proc/self/mountinfo"), groups))
+    text += one.base.string() + "\n";
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text;
 }
