@@ -1,7 +1,6 @@
 // Right: the sum and a variable are another file's, which the device's linker joins (submission.yaml).
-#include "warpgrade/vector_add.h"
-
 #include "sum.cuh"
+#include "warpgrade/vector_add.h"
 
 namespace {
 
