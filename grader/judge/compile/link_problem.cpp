@@ -216,7 +216,8 @@ class Explanation {
 
   std::optional<LinkProblem> defined_twice() const {
     for (const auto& [name, objects] : places_) {
-      if (objects.size() < 2) continue;
+      // Of a kernel there are two functions: its own, and one that nvcc made.
+      if (objects.size() < 2 || name.find("__device_stub__") != std::string_view::npos) continue;
       const std::string shown = demangled(name);
       if (!is_told(shown) && !is_told(std::string(name))) continue;
       return LinkProblem{"defined_twice", plain_line(twice(shown, objects), kLongestProblem)};
