@@ -151,7 +151,7 @@ def test_a_full_disk_loses_nothing_and_is_resumed(tmp_path: Path) -> None:
 
 
 def test_a_disk_that_is_full_for_the_compiler_is_no_mistake_of_the_student(tmp_path: Path) -> None:
-    """ld has 1 MiB left for a program of more: exit code 1 with what to do, and with room the program is right."""
+    """Ld has 1 MiB left for a program of more: exit code 1 with what to do, and with room the program is right."""
     folder = class_of(tmp_path / "class", "ada") / "ada"
     with (folder / "spmm.cu").open("a", encoding="utf-8") as source:
         source.write(f"// {tmp_path}\n")  # never compiled before
