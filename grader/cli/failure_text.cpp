@@ -109,7 +109,9 @@ std::string failure_text(const json& record, const std::string& repeat) {
     text += cell_text(output_name(lab), cell);
   }
   const std::string output = text_at(outcome.value("details", json::object()), "output");
-  if (!output.empty()) text += "    the program printed: " + output.substr(0, kOutputShown) + "\n";
+  if (!output.empty())
+    text += fmt::format("    the program printed: {}{}", output.substr(0, kOutputShown),
+                        output.size() <= kOutputShown && output.ends_with('\n') ? "" : "\n");
   return text + "    again: " + repeat + "\n";
 }
 

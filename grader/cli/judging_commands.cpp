@@ -74,6 +74,7 @@ int check(CheckOptions options) {
       tell("{}", failure_text(record, repeat_command(options, id)));
     }
   }
+  fmt::print("{}", printed_text(records));
   tell("{}{}{} of {} cases accepted on the {}\n", findings_text(records), writers_text(records), accepted,
        total, run.at("backend") == "cuda" ? "GPU" : "emulator");
   if (summary.faults > 0) return kExitJudgeFault;

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "base/device_name.h"
 #include "cudart/current_device.h"
 
 namespace warpgrade::cudart {
@@ -64,10 +65,11 @@ std::string Registry::name_of_variable(const void* host_symbol) {
   std::lock_guard lock(mutex_);
   const auto found = variables_.find(host_symbol);
   if (found == variables_.end()) return "";
-  if (!found->second.name.starts_with("_Z")) return found->second.name;  // "x" would become a type
+  const std::string mangled(without_file(found->second.name));
+  if (!mangled.starts_with("_Z")) return mangled;  // "x" would become a type
   int status = 0;
-  char* demangled = abi::__cxa_demangle(found->second.name.c_str(), nullptr, nullptr, &status);
-  const std::string name = demangled != nullptr ? demangled : found->second.name;
+  char* demangled = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status);
+  const std::string name = demangled != nullptr ? demangled : mangled;
   std::free(demangled);
   return name;
 }

@@ -150,6 +150,30 @@ def test_a_full_disk_loses_nothing_and_is_resumed(tmp_path: Path) -> None:
         subprocess.run(["umount", str(disk)], check=True)
 
 
+def test_a_disk_that_is_full_for_the_compiler_is_no_mistake_of_the_student(tmp_path: Path) -> None:
+    """Ld has 1 MiB left for a program of more: exit code 1 with what to do, and with room the program is right."""
+    folder = class_of(tmp_path / "class", "ada") / "ada"
+    with (folder / "spmm.cu").open("a", encoding="utf-8") as source:
+        source.write(f"// {tmp_path}\n")  # never compiled before
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", str(disk)], check=False).returncode
+    if mounted != 0:
+        pytest.skip("may not mount a tmpfs here")
+    try:
+        (disk / "other").write_bytes(bytes(5 << 20))
+        arguments = ("check", folder, "--lab", "spmm", "--cases", "synth-ragged-k32")
+        full = warpgrade(*arguments, env=os.environ | {"TMPDIR": str(disk)})
+        assert_refused(full, "the disk is full", str(disk), "TMPDIR")
+        assert "compile_error" not in full.stdout + full.stderr
+        (disk / "other").unlink()
+        subprocess.run(["mount", "-o", "remount,size=64m", str(disk)], check=True)
+        done = warpgrade(*arguments, env=os.environ | {"TMPDIR": str(disk)})
+        assert done.returncode == 0, done.stdout + done.stderr
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
 def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     """Ctrl-C ends it with code 130; the second call judges only the rest."""
     folder = class_of(tmp_path / "class", "ada", "bo", "chen", "dee")  # enough work to be interrupted in

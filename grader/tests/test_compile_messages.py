@@ -34,6 +34,12 @@ def twice(folder: Path) -> None:
     (folder / "spmm.cu").write_text(NAIVE + "int helper(int y) { return y + 1; }\n", encoding="utf-8")
 
 
+def kernel_twice(folder: Path) -> None:
+    """Of a kernel nvcc makes two functions; the name is the kernel's."""
+    (folder / "helper.cu").write_text("__global__ void helper(float* x) { *x = 1; }\n", encoding="utf-8")
+    (folder / "spmm.cu").write_text(NAIVE + "__global__ void helper(float* x) { *x = 2; }\n", encoding="utf-8")
+
+
 def legacy_without_run(folder: Path) -> None:
     """The class interface, with a method that is declared only."""
     for file in LEGACY.glob("spmm_opt.*"):
@@ -69,6 +75,11 @@ WRONG: dict[str, tuple[Callable[[Path], object], str, list[str]]] = {
         changed(RUN, "int helper(int);\n" + RUN.replace("{\n", "{\n  helper(k);\n", 1)),
         "missing_symbol",
         ["spmm.cu:", "uses helper(int)", "none of your files defines"],
+    ),
+    "kernel_twice": (
+        kernel_twice,
+        "defined_twice",
+        ["helper(float*) is defined in helper.cu and spmm.cu", "keep one", "submission.yaml"],
     ),
     "twice": (twice, "defined_twice", ["defined in helper.cu and spmm.cu", "keep one", "submission.yaml"]),
     "device_function_elsewhere": (

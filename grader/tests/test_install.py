@@ -16,6 +16,7 @@ import install_roots
 import pytest
 from conftest import ROOT, WARPGRADE, Words
 from desk_place import sshd
+from warpgrade_reports.text import lines_of
 
 BUILD = WARPGRADE.resolve().parents[1]
 pytestmark = pytest.mark.waits
@@ -271,6 +272,26 @@ def test_a_student_and_an_instructor_need_nothing_but_a_bare_debian_12(
     assert all(f"\n{command}\n" in typed for command in install_people.readme_commands()[0]), (
         "README.md's commands, as they stand"
     )
+
+
+def test_a_room_without_a_network_needs_a_toolkit_and_a_compiler_alone(bare_root: Path, tmp_path: Path) -> None:
+    """Debian 12's own Python, make and g++, a toolkit, no interface that is up: the hand-out carries the rest."""
+    packed = tmp_path / "handout.tar.gz"
+    command: Words = [ROOT / "scripts/package", "--handout", "--offline", "3.11", "--build", BUILD, "--output", packed]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    if "no network?" in done.stderr or "no network, " in done.stderr:
+        pytest.skip(done.stderr.strip()[-200:])
+    assert done.returncode == 0, first_lines(done)
+    settings = lines_of((ROOT / ".cache/toolchain.env").read_text(encoding="utf-8"))
+    toolkit = next(line.partition("=")[2] for line in settings if line.startswith("CUDA_HOME="))
+    command = [ROOT / "scripts/prove-install", "--platform", "Debian 12", "--roots", bare_root.parent]
+    done = subprocess.run(
+        [*command, "--offline", packed, "--toolkit", toolkit], capture_output=True, text=True, check=False, timeout=1800
+    )
+    if "FAILED: debootstrap:" in done.stdout:  # g++ comes from Debian's archive
+        skip_without_network(done.stdout)
+    assert done.returncode == 0, first_lines(done)
+    assert "| result | passed |" in done.stdout
 
 
 def test_a_laptop_needs_nothing_but_python_and_ssh(bare_root: Path) -> None:

@@ -169,6 +169,9 @@ def test_what_a_right_program_prints_is_shown(tmp_path: Path) -> None:
     done = warpgrade("test", "vector_add", "--folder", tmp_path, "--backend", "emulator", "--case", "*e")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "the program printed in " in done.stdout and "(and in 3 other cases):\nthe first sum is of " in done.stdout
+    done = warpgrade("check", tmp_path / "vector_add", "--lab", "vector_add", "--backend", "emulator", "--cases", "odd")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "ok odd\n  the program printed in odd:\nthe first sum is of 1000\n" in done.stdout
 
 
 def test_an_endless_loop_ends_the_labs_run_in_seconds(tmp_path: Path) -> None:

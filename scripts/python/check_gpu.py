@@ -205,7 +205,8 @@ def end(here: Here, log: Path) -> str:
     """executor/tests/gpu/end_of_work.cu, built for this device."""
     program = here.output / "end_of_work"
     source = ROOT / "grader/judge/executor/tests/gpu/end_of_work.cu"
-    run(here, log, os.environ.get("NVCC", "nvcc"), "-std=c++17", "-O3", "-arch=native", "-o", program, source)
+    flags: Words = ["-std=c++17", "-O3", "-arch=native", "-rdc=true"]  # its kernels launch kernels
+    run(here, log, os.environ.get("NVCC", "nvcc"), *flags, "-o", program, source)
     lines = run(here, log, program).strip().split("\n")
     return f"{lines[0]}: the stamp came early in none of {len(lines) - 1} ways, {RUNS_A_WAY} runs each"
 

@@ -124,6 +124,25 @@ def be_student(visit: Visit, handout: Path) -> None:
     visit.step("student: `make submit LAB=spmm`", "make submit LAB=spmm && test -f spmm-submission.tar.gz")
 
 
+def be_student_offline(visit: Visit, handout: Path) -> None:
+    """With a toolkit and without a network: the first tests, of a written lab and of one whose oracle is NumPy's."""
+    (unpack, test), _ = readme_commands()
+    visit.give(handout, "warpgrade-handout-given.tar.gz")
+    visit.give(ROOT / "reference/spmm/naive", "written")
+    visit.give(ROOT / "reference/vector_add/naive", "second")
+    visit.step("no network: there is none", "if ip link show up 2>/dev/null | grep -q .; then exit 1; fi")
+    visit.step("no network: unpack", unpack)
+    visit.step(f"no network: first `{test}`", test, "not written yet")
+    for lab, folder in (("spmm", "written"), ("vector_add", "second")):
+        written = f"cp ~/{folder}/*.cu student/{lab}/ && make test LAB={lab}"
+        visit.step(f"no network: `make test LAB={lab}`, written", written, "all cases are right")
+    visit.step("no network: `profile --help`", "./warpgrade profile --help", "Examples:")
+    visit.step(
+        "no network: `profile`", "./warpgrade profile student/vector_add --lab vector_add --case odd", "Bound by"
+    )
+    visit.step("no network: `make submit`", "make submit LAB=spmm && test -f spmm-submission.tar.gz")
+
+
 def be_instructor(visit: Visit, package: Path) -> None:
     """From the archive to a class report."""
     visit.give(package, "package.tar.gz")

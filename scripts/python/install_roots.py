@@ -159,6 +159,8 @@ class Rights:
     number: int = USER
     confined: bool = False  # no namespace can be made
     container: bool = False  # as Docker shows one: /.dockerenv, no control groups, its usual capabilities
+    toolkit: str = ""  # a CUDA toolkit of this machine's, which lies in /usr/local/cuda there
+    offline: bool = False  # no network but the loopback interface, which is down
 
     @property
     def home(self) -> str:
@@ -180,6 +182,7 @@ mkdir -p dev/shm dev/pts; mount -t tmpfs -o mode=1777 tmpfs dev/shm
 ln -s /proc/self/fd dev/fd; ln -s fd/0 dev/stdin; ln -s fd/1 dev/stdout; ln -s fd/2 dev/stderr
 mount -t tmpfs -o mode=1777 tmpfs tmp
 cat /etc/resolv.conf >etc/resolv.conf
+if [ -n "$TOOLKIT" ]; then mkdir -p usr/local/cuda; mount --bind -o ro "$TOOLKIT" usr/local/cuda; fi
 mkdir -p .old; PATH=$PATH:/usr/sbin:/sbin pivot_root . .old; umount -l /.old; rmdir /.old
 cd "$home"
 become=(setpriv --reuid="$USER_NUMBER" --regid="$USER_NUMBER" --clear-groups --inh-caps=-all --bounding-set=-all --)
@@ -211,6 +214,7 @@ def enter(root: Path, rights: Rights, script: str, log: Path, longest_s: int = L
         "USER_NUMBER": str(rights.number),
         "CONFINED": "1" if rights.confined else "",
         "CONTAINER": "1" if rights.container else "",
+        "TOOLKIT": rights.toolkit,
     }
     if (root / "etc/own-authorities.crt").exists():
         environment["PIP_CERT"] = "/etc/own-authorities.crt"
@@ -224,6 +228,7 @@ def enter(root: Path, rights: Rights, script: str, log: Path, longest_s: int = L
         "--uts",
         "--propagation",
         "private",
+        *(["--net"] if rights.offline else []),
         "bash",
         "-c",
         ENTER,

@@ -3,6 +3,7 @@
 
     scripts/prove-install --handout FILE --package FILE [--platform NAME]... [--tree BUILD] [--output PAGE.md]
     scripts/prove-install --handout FILE --student-only [--platform NAME]...
+    scripts/prove-install --offline FILE [--toolkit FOLDER] [--platform NAME]...
     scripts/prove-install --clone [--platform NAME]...
     scripts/prove-install --remote --tree BUILD [--platform NAME]...
     scripts/prove-install --places --handout FILE [--place NAME]...
@@ -11,13 +12,15 @@
 Makes a bare root of each platform (its base system, Python, make), with an ordinary user inside who has no sudo. A
 student there unpacks the hand-out, tests the stub, writes it, tests and packs it; an instructor unpacks the package,
 judges three submissions and renders the report. The student's first two commands are those of README.md, as they stand
-there. With --clone an instructor types README's other two, in a root that has git as well: a clone of what this
-checkout has committed, and the demo's class from nothing to its report. With --remote a student types the commands of
-student/remote.md in a root that has Python and OpenSSH's client and nothing else; the build's desk judges, behind this
-machine's own sshd. With --places students live where platforms put them (install_places.py): Colab, GitHub's
-runner, Gradescope, a devcontainer; two commands each, without namespaces. With --wheel somebody has Python and the
-wheel `warpemu`, and runs its page's three examples. Prints a table of what each step took. With --tree the
-instructor's run is repeated by that build's programs with the same hidden seed, and the records must say the same.
+there. With --offline a student has a hand-out that carries NumPy and bubblewrap (`scripts/package --handout --offline
+3.11` for Debian 12), a toolkit and a C++ compiler, and no network at all. With --clone an instructor types README's
+other two, in a root that has git as well: a clone of what this checkout has committed, and the demo's class from
+nothing to its report. With --remote a student types the commands of student/remote.md in a root that has Python and
+OpenSSH's client and nothing else; the build's desk judges, behind this machine's own sshd. With --places students live
+where platforms put them (install_places.py): Colab, GitHub's runner, Gradescope, a devcontainer; two commands each,
+without namespaces. With --wheel somebody has Python and the wheel `warpemu`, and runs its page's three examples. Prints
+a table of what each step took. With --tree the instructor's run is repeated by that build's programs with the same
+hidden seed, and the records must say the same.
 
 Needs root (for debootstrap, mounts and a user of another number) and the network. A platform that is not asked for, or
 of which no root can be made, is "not run" in the table. Exit code 1 where a step failed.
@@ -46,6 +49,7 @@ from install_people import (
     be_instructor,
     be_instructor_with_clone,
     be_student,
+    be_student_offline,
     be_student_with_laptop,
     be_with_emulator,
     records,
@@ -101,7 +105,9 @@ def prove(suite: Platform, options: argparse.Namespace) -> Result:
         for user, live, source, packages in options.people:  # each on a machine of their own
             root = scratch / user
             unpack(make_root(suite, options.roots, packages), root)
-            visit = Visit(root, Rights(user), result, log)
+            offline = live is be_student_offline
+            toolkit = str(options.toolkit.resolve()) if offline else ""
+            visit = Visit(root, Rights(user, toolkit=toolkit, offline=offline), result, log)
             result.glibc = enter(root, visit.rights, "ldd --version | sed -n '1s/.* //p'", log).strip()
             live(visit, source)
         if options.tree and options.package:
@@ -185,6 +191,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--roots", type=Path, default=ROOT / ".cache/roots", help="where bare roots are kept, packed")
     parser.add_argument("--output", type=Path, help="the table goes there as well")
     parser.add_argument("--student-only", action="store_true", help="the student's part alone")
+    parser.add_argument("--offline", type=Path, help="scripts/package --handout --offline PYTHONS made it")
+    parser.add_argument("--toolkit", type=Path, default=Path("/usr/local/cuda"), help="this machine's; with --offline")
     parser.add_argument("--clone", action="store_true", help="an instructor with a clone; takes as long as make demo")
     parser.add_argument("--remote", action="store_true", help="a student with a laptop; --tree names the desk's build")
     parser.add_argument("--wheel", type=Path, help="scripts/wheel --emulator made it, of a portable package")
@@ -201,7 +209,7 @@ def parse() -> argparse.Namespace:
     options.machine = "aarch64" if for_arm else platform.machine()
     if os.geteuid() != 0:
         parser.error("needs root: it mounts, and becomes another user")
-    for file in (options.handout, options.package, options.wheel):
+    for file in (options.handout, options.offline, options.package, options.wheel):
         if file and not file.is_file():
             parser.error(f"{file}: no such file")
     if options.places and not options.handout:
@@ -211,6 +219,7 @@ def parse() -> argparse.Namespace:
     # Who lives there, what they do, with what, and which packages their system has.
     people = [
         ("student", be_student, options.handout, USUAL),
+        ("offline", be_student_offline, options.offline, (*USUAL, "g++")),
         ("instructor", be_instructor, None if options.student_only else options.package, USUAL),
         ("clone", be_instructor_with_clone, ROOT if options.clone else None, (*USUAL, "git")),
         ("laptop", be_student_with_laptop, options.tree if options.remote else None, ("python3", "openssh-client")),
@@ -218,7 +227,9 @@ def parse() -> argparse.Namespace:
     ]
     options.people = [person for person in people if person[2]]
     if not options.people:
-        parser.error("give --handout FILE and --package FILE, --clone, --remote and --tree BUILD, or --wheel FILE")
+        parser.error(
+            "give --handout and --package, --offline FILE, --clone, --remote and --tree BUILD, or --wheel FILE"
+        )
     options.roots = options.roots.resolve()
     options.roots.mkdir(parents=True, exist_ok=True)
     return options

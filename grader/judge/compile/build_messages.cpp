@@ -57,24 +57,36 @@ std::string unresolved_on_the_gpu(const std::string& line, const std::string& so
     const std::size_t begin = line.find(words);
     if (begin == std::string::npos) continue;
     const std::size_t name = begin + words.size(), end = std::min(line.find('\'', name), line.size());
-    return fmt::format(
-        "{} {} {}, which this file does not define. Define it in the same .cu file, or in a header", source,
-        uses, line.substr(name, end - name));
+    return fmt::format("{} {} {}, which this file does not define", source, uses,
+                       line.substr(name, end - name));
   }
   return {};
 }
 
-// What nvcc asks for, as submission.yaml or the code gives it to the judge.
-std::string advice_on(const std::string& line) {
-  static const std::vector<std::pair<std::string_view, std::string>> kAdvice{
-      {"separate compilation mode", kWholeSources},
-      {"--extended-lambda", "write it into submission.yaml: flags: [--extended-lambda]"},
-      {"--expt-relaxed-constexpr", "write it into submission.yaml: flags: [--expt-relaxed-constexpr]"},
-      {"identifier \"concept\" is undefined", "C++20 is chosen in submission.yaml: flags: [-std=c++20]"},
-      {"identifier \"requires\" is undefined", "C++20 is chosen in submission.yaml: flags: [-std=c++20]"},
-      {"-std=c++20", "write it into submission.yaml: flags: [-std=c++20]"}};
-  for (const auto& [words, advice] : kAdvice)
-    if (line.find(words) != std::string::npos) return "; " + advice;
+// What nvcc asks for: the flag, as submission.yaml gives it to the judge, and what else helps.
+struct Advice {
+  std::string_view words;
+  const char* flag;
+  std::string_view instead;
+};
+constexpr std::string_view kLaunchFromTheHost = "launch kernels from the host";
+constexpr std::string_view kDefineItThere = "define it in the same .cu file, or in a header";
+constexpr std::string_view kNotHere = "this course does not take the flag; write it without";
+constexpr std::array kAdvice{Advice{"separate compilation mode", kRelocatable, kLaunchFromTheHost},
+                             Advice{"Unresolved extern", kRelocatable, kDefineItThere},
+                             Advice{"--extended-lambda", "--extended-lambda", kNotHere},
+                             Advice{"--expt-relaxed-constexpr", "--expt-relaxed-constexpr", kNotHere},
+                             Advice{"identifier \"concept\" is undefined", "-std=c++20", kNotHere},
+                             Advice{"identifier \"requires\" is undefined", "-std=c++20", kNotHere},
+                             Advice{"-std=c++20", "-std=c++20", kNotHere}};
+
+std::string advice_on(const std::string& line, const std::set<std::string>& forbidden) {
+  for (const auto& [words, flag, instead] : kAdvice) {
+    if (line.find(words) == std::string::npos) continue;
+    if (forbidden.contains(flag)) return fmt::format("; {}", instead);
+    const std::string asked = fmt::format("write into submission.yaml: flags: [{}]", flag);
+    return instead == kNotHere ? "; " + asked : fmt::format("; {}, or {}", instead, asked);
+  }
   return {};
 }
 
@@ -94,7 +106,8 @@ std::string with_shown_names(const std::string& words, const ShownNames& names) 
   return shown;
 }
 
-std::string first_error(const std::string& log, const std::string& source) {
+std::string first_error(const std::string& log, const std::string& source,
+                        const std::set<std::string>& forbidden) {
   std::istringstream lines(log);
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("collect2:")) continue;  // it says only that the linker failed
@@ -103,7 +116,7 @@ std::string first_error(const std::string& log, const std::string& source) {
     if (!is_error) continue;
     line = with_demangled_names(line);
     const std::string on_gpu = unresolved_on_the_gpu(line, source);
-    return plain_line(on_gpu.empty() ? line : on_gpu, kLongestMessage) + advice_on(line);
+    return plain_line(on_gpu.empty() ? line : on_gpu, kLongestMessage) + advice_on(line, forbidden);
   }
   return {};
 }

@@ -1,6 +1,7 @@
 // What a compiler or linker said, in the student's own names.
 #pragma once
 
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,7 +24,9 @@ struct ShownNames {
 std::string with_shown_names(const std::string& words, const ShownNames& names);
 
 // The first line of the log that tells of an error, on one line and with demangled names; empty when none
-// does. `source` is the file that was compiled, empty for the link.
-std::string first_error(const std::string& log, const std::string& source);
+// does. `source` is the file that was compiled, empty for the link. No flag of the kinds `forbidden` is
+// advised.
+std::string first_error(const std::string& log, const std::string& source,
+                        const std::set<std::string>& forbidden = {});
 
 }  // namespace warpgrade

@@ -94,7 +94,8 @@ class Build : private BuildSteps {
     if (std::ranges::any_of(submission_.flags, chooses_language))
       std::erase_if(result_.flags, chooses_language);
     result_.flags.insert(result_.flags.end(), submission_.flags.begin(), submission_.flags.end());
-    if (stage_sources() && compile_all() && link(runner_objects)) result_.status = "compiled";
+    if (stage_sources() && compile_all() && link_device_code() && link(runner_objects))
+      result_.status = "compiled";
     result_.cpu_seconds = Seconds(workshop_.cpu_time()).count();
     result_.kernels = parse_ptxas(result_.log);
     result_.warnings = count_warnings(result_.log);
@@ -189,9 +190,30 @@ class Build : private BuildSteps {
     return workshop_.in_shown_names(step.words(), {});
   }
 
+  // Relocatable device code, of the submission's objects alone. nvlink takes the device's runtime out of
+  // libcudadevrt where they call it. Otherwise each object's device code is whole.
+  bool link_device_code() {
+    const auto is_relocatable = [](const std::string& flag) { return kind_of_flag(flag) == kRelocatable; };
+    if (std::ranges::none_of(submission_.flags, is_relocatable)) return true;
+    std::vector<std::string> arguments = result_.flags;
+    arguments.insert(arguments.end(), {"-dlink", "-o", Workshop::inside("build/device.o")});
+    arguments.insert(arguments.end(), objects_.begin(), objects_.end());
+    const Step step = workshop_.nvcc(arguments);
+    const std::string words = listen(step);
+    if (!step.process.ok()) {
+      if (!fail_in_time(step, "the linker of device code")) return false;
+      const auto problem = explain_device_link(words);
+      if (problem) return fail("compile_error", problem->reason, problem->message);
+      return fail_with(step, "the linker of device code", words, "");
+    }
+    std::string object;
+    if (!take(step, "device.o", kLargestObject, object)) return false;
+    linked_device_code_ = workshop_.keep_object(objects_.size(), object);
+    return true;
+  }
+
   bool link(const std::vector<fs::path>& runner_objects) {
-    // Launches pass through the runner's launch_watch.cpp, which sees their stream. Each object's device code
-    // is whole: there is nothing for the device's linker.
+    // Launches pass through the runner's launch_watch.cpp, which sees their stream.
     std::vector<std::string> arguments = link_flags();
     arguments.insert(arguments.end(), {"-Xlinker", "--wrap=__cudaPushCallConfiguration", "-o",
                                        Workshop::inside("build/runner")});
@@ -199,6 +221,7 @@ class Build : private BuildSteps {
     for (const fs::path& object : runner_objects)
       arguments.push_back(Workshop::inside("runner" / object.filename()));
     arguments.insert(arguments.end(), objects_.begin(), objects_.end());
+    if (!linked_device_code_.empty()) arguments.push_back(linked_device_code_);
     for (const std::string& library : options_.libraries) arguments.push_back("-l" + library);
     arguments.push_back("-ldl");
     const Step step = workshop_.nvcc(arguments, runner_objects.front().parent_path());
@@ -206,7 +229,7 @@ class Build : private BuildSteps {
   }
 
   bool fail_with(const Step& step, const char* name, const std::string& words, const std::string& source) {
-    const std::string line = first_error(words, source);
+    const std::string line = first_error(words, source, options_.forbidden_flags);
     if (!is_their_own_error(line, submission_)) require_working_tools(toolchain_, options_, link_flags());
     return fail("compile_error", "error",
                 line.empty() ? fmt::format("{} failed: {}", name, step.process.describe()) : line);
@@ -238,7 +261,7 @@ class Build : private BuildSteps {
   std::vector<fs::path> sources_;  // "source/...", "include/..."
   std::vector<std::string> includes_, objects_;
   size_t object_bytes_ = 0;
-  std::string program_;
+  std::string linked_device_code_, program_;
 };
 
 CompileResult from_cache(const fs::path& folder) {
@@ -294,12 +317,13 @@ fs::path made_contract(const fs::path& cache, const declaration::LabDeclaration&
 std::string cache_key(const Submission& submission, const CompileOptions& options, const Toolchain& toolchain,
                       const std::vector<fs::path>& runner_objects) {
   Sha256 hash;
-  hash.part("compile-14").part(submission.hash).part(submission.interface).part(to_string(submission.role));
+  hash.part("compile-15").part(submission.hash).part(submission.interface).part(to_string(submission.role));
   hash.part(options.lab).part(to_string(options.sandbox)).part(tools_key(toolchain));
   for (const auto& flags : {common_flags(options.architecture), link_flags(), options.libraries}) {
     hash.part(std::to_string(flags.size()));
     for (const std::string& flag : flags) hash.part(flag);
   }
+  for (const std::string& flag : options.forbidden_flags) hash.part(flag);  // messages advise no such flag
   // The folders of the runner's objects are named by what they are made of, a generated contract included.
   for (const fs::path& object : runner_objects) hash.part(object.parent_path().filename().string());
   std::vector<fs::path> folders = options.extra_includes;

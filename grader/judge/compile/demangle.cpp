@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "base/device_name.h"
 #include "base/process.h"
 
 namespace warpgrade {
@@ -16,7 +17,7 @@ constexpr std::size_t kNamesAtOnce = 100;
 std::map<std::string, std::string> demangle_group(const std::vector<std::string>& names) {
   ProcessOptions options;
   options.command = {"c++filt"};
-  options.command.insert(options.command.end(), names.begin(), names.end());
+  for (const std::string& name : names) options.command.emplace_back(without_file(name));
   options.timeout = std::chrono::seconds(10);
   options.limits.address_space_bytes = std::size_t{256} << 20;
   options.output_bytes = 1 << 20;
@@ -32,7 +33,7 @@ std::map<std::string, std::string> demangle_group(const std::vector<std::string>
 }
 
 bool is_mangled(const std::string& name) {
-  return name.starts_with("_Z") && name.size() <= kLongestName &&
+  return without_file(name).starts_with("_Z") && name.size() <= kLongestName &&
          name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$.") ==
              std::string::npos;
 }

@@ -216,7 +216,8 @@ class Explanation {
 
   std::optional<LinkProblem> defined_twice() const {
     for (const auto& [name, objects] : places_) {
-      if (objects.size() < 2) continue;
+      // Of a kernel there are two functions: its own, and one that nvcc made.
+      if (objects.size() < 2 || name.find("__device_stub__") != std::string_view::npos) continue;
       const std::string shown = demangled(name);
       if (!is_told(shown) && !is_told(std::string(name))) continue;
       return LinkProblem{"defined_twice", plain_line(twice(shown, objects), kLongestProblem)};
@@ -248,7 +249,39 @@ class Explanation {
   std::map<std::string_view, std::vector<std::size_t>> places_;  // of strong definitions, by object
 };
 
+// What stands between the first two quotes behind `begin`, which moves behind them.
+std::string quoted(const std::string& line, std::size_t& begin) {
+  const std::size_t open = std::min(line.find('\'', begin), line.size());
+  const std::size_t close = std::min(line.find('\'', std::min(open + 1, line.size())), line.size());
+  begin = std::min(close + 1, line.size());
+  return open < close ? line.substr(open + 1, close - open - 1) : std::string();
+}
+
 }  // namespace
+
+std::optional<LinkProblem> explain_device_link(const std::string& words) {
+  constexpr std::string_view kMissing = "Undefined reference to ", kTwice = "Multiple definition of ";
+  std::istringstream lines(words);
+  for (std::string line; std::getline(lines, line);) {
+    const bool is_missing = line.find(kMissing) != std::string::npos;
+    std::size_t at = line.find(is_missing ? kMissing : kTwice);
+    if (!line.starts_with("nvlink") || at == std::string::npos) continue;
+    const std::string mangled = quoted(line, at), source = quoted(line, at), first = quoted(line, at);
+    const auto demangled = demangle({mangled});
+    const std::string name = demangled.empty() ? mangled : readable(demangled.begin()->second);
+    if (is_missing)
+      return LinkProblem{"missing_symbol",
+                         plain_line(fmt::format("{} uses {} on the GPU, which none of your files defines for "
+                                                "it. Define it as __device__, or hand in the file that does",
+                                                source, name),
+                                    kLongestProblem)};
+    return LinkProblem{"defined_twice", plain_line(fmt::format("{} is defined for the GPU in {} and {}; keep "
+                                                               "one of them, or make it static or inline",
+                                                               name, first, source),
+                                                   kLongestProblem)};
+  }
+  return std::nullopt;
+}
 
 std::optional<LinkProblem> explain_link(const std::vector<LinkedObject>& objects, const std::string& words,
                                         const std::string& contract) {

@@ -24,4 +24,7 @@ struct LinkProblem {
 std::optional<LinkProblem> explain_link(const std::vector<LinkedObject>& objects, const std::string& words,
                                         const std::string& contract);
 
+// The same of the words of nvlink, which links the device code of the student's objects.
+std::optional<LinkProblem> explain_device_link(const std::string& words);
+
 }  // namespace warpgrade

@@ -93,16 +93,18 @@ const std::vector<std::string>& allowed_flags() {
                                                "--expt-relaxed-constexpr",
                                                "--use_fast_math",
                                                "--extra-device-vectorization",
+                                               kRelocatable,
                                                kRegisters,
                                                kDefinition};
   return kFlags;
 }
 
 std::string instead_of_flag(const std::string& flag) {
-  static const std::set<std::string> kRelocatable{
-      "-rdc=true", "--relocatable-device-code=true", "-dc", "--device-c", "-dlink", "-lcudadevrt"};
-  if (!kRelocatable.contains(flag)) return {};
-  return kWholeSources;
+  static const std::set<std::string> kStepsOfTheJudge{"-dc", "--device-c", "-dlink", "--device-link",
+                                                      "-lcudadevrt"};
+  if (!kStepsOfTheJudge.contains(flag)) return {};
+  return fmt::format("ask for {} alone; the judge links the device code, with the device's runtime",
+                     kRelocatable);
 }
 
 std::string kind_of_flag(const std::string& flag) {
@@ -110,7 +112,8 @@ std::string kind_of_flag(const std::string& flag) {
       {"-use_fast_math", "--use_fast_math"},
       {"-extended-lambda", "--extended-lambda"},
       {"--expt-extended-lambda", "--extended-lambda"},
-      {"-expt-relaxed-constexpr", "--expt-relaxed-constexpr"}};
+      {"-expt-relaxed-constexpr", "--expt-relaxed-constexpr"},
+      {"--relocatable-device-code=true", kRelocatable}};
   if (flag.size() > kLongestFlag) return {};
   for (const std::string_view prefix : {"-maxrregcount=", "--maxrregcount="}) {
     const std::string_view number = std::string_view(flag).substr(std::min(prefix.size(), flag.size()));

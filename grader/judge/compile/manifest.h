@@ -25,11 +25,8 @@ struct Manifest {
 // its content.
 Manifest read_manifest(const UntrustedFolder& folder);
 
-// Said of -rdc=true, and where nvcc asks for it.
-inline constexpr const char* kWholeSources =
-    "the judge compiles the device code of each source alone. Define a device function in the file that "
-    "calls "
-    "it, or in a header; launch kernels from the host";
+// Device code of several files that is linked, and kernels that launch kernels.
+inline constexpr const char* kRelocatable = "-rdc=true";
 
 inline constexpr std::size_t kMostManifestBytes = 64 << 10;
 inline constexpr std::size_t kLongestNote = 500;

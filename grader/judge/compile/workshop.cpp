@@ -177,7 +177,26 @@ ProcessResult Workshop::run(std::vector<std::string> command, const fs::path& bu
   if (result.lacked_memory_above || (!result.ok() && memory_kills_above() > kills_before))
     throw MemoryShort("the compiler was ended by the system: the task or the machine{} has no memory left",
                       memory_limit_words());
+  if (!result.ok()) throw_if_disk_is_full(result);
   return result;
+}
+
+// The tools name a full disk in several ways, and a source may print the same words.
+void Workshop::throw_if_disk_is_full(const ProcessResult& result) const {
+  constexpr std::uintmax_t kPlenty = std::uintmax_t{64} << 20;
+  std::error_code error;
+  const std::uintmax_t left = fs::space(scratch_.path(), error).available;
+  if (error || left >= kPlenty) return;
+  for (const char* words : {"No space left on device", "Disk quota exceeded", "Input/output error"}) {
+    if (result.standard_error.find(words) == std::string::npos &&
+        result.standard_output.find(words) == std::string::npos)
+      continue;
+    throw DiskFull(
+        "the disk is full: {} has {} KiB left, and compiling needs more. Nothing is said of the submission. "
+        "Free "
+        "some space, or set TMPDIR to a folder on another disk, and run the same command again",
+        scratch_.path().parent_path().string(), left >> 10);
+  }
 }
 
 // "In file included from .../staged/0.cu:1:" stands alone before a message of the student's own file, or ends

@@ -88,6 +88,7 @@ class Workshop {
   std::filesystem::path seen(const std::filesystem::path& name) const;
   std::string without_wrappers(const std::string& words) const;
   std::filesystem::path fresh_build_folder();
+  void throw_if_disk_is_full(const ProcessResult& result) const;
   ProcessResult run(std::vector<std::string> command, const std::filesystem::path& build,
                     const std::filesystem::path& runner, const std::vector<Mount>& more = {});
 

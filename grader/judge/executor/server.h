@@ -221,7 +221,7 @@ class Server {
   // of the pool.
   uint64_t other_bytes() const {
     return module_memory_ + array_memory_ + stack_memory_ + heap_memory_ + stack_limit_memory_ +
-           printf_memory_ + pool_memory_;
+           printf_memory_ + pending_launch_memory_ + pool_memory_;
   }
   bool is_over_limit() const;
   bool has_room_for(cudart::MemoryKind kind, uint64_t bytes);
@@ -274,7 +274,8 @@ class Server {
   uint64_t records_ = 0, launches_ = 0;
   cudaError_t late_error_ = cudaSuccess, published_sticky_ = cudaSuccess;
   uint64_t module_memory_ = 0, array_memory_ = 0, stack_memory_ = 0, heap_memory_ = 0,
-           stack_limit_memory_ = 0, printf_memory_ = 0, pool_memory_ = 0, uncounted_ = 0;
+           stack_limit_memory_ = 0, printf_memory_ = 0, pending_launch_memory_ = 0, pool_memory_ = 0,
+           uncounted_ = 0;
   uint64_t first_heap_bytes_ = 0;
   uint32_t notes_ = 0;
   uint64_t touches_ = 0;

@@ -14,7 +14,12 @@ using wire::Op;
 namespace {
 
 // A context has this much from its start, whatever runs in it.
-constexpr uint64_t kFirstStackBytes = 1024, kFirstPrintfBytes = uint64_t{1} << 20;
+constexpr uint64_t kFirstStackBytes = 1024, kFirstPrintfBytes = uint64_t{1} << 20,
+                   kFirstPendingLaunches = 2048;
+
+// A launch of a kernel's that waits keeps its arguments, 4 KiB at most, and says what is launched. NVIDIA tells
+// no size; this is twice the arguments'.
+constexpr uint64_t kPendingLaunchBytes = 8 << 10;
 
 uint64_t beyond(uint64_t value, uint64_t first) {
   return value > first ? value - first : 0;
@@ -128,14 +133,17 @@ void Server::count_stack(uint64_t bytes_a_thread) {
 
 cudaError_t Server::set_limit(cudaLimit limit, uint64_t value) {
   if (value > uint64_t{1} << 46) return cudaErrorInvalidValue;
+  const bool is_pending = limit == cudaLimitDevRuntimePendingLaunchCount;
   uint64_t& counted = limit == cudaLimitMallocHeapSize   ? heap_memory_
                       : limit == cudaLimitStackSize      ? stack_limit_memory_
                       : limit == cudaLimitPrintfFifoSize ? printf_memory_
+                      : is_pending                       ? pending_launch_memory_
                                                          : uncounted_;
   const uint64_t before = counted;
   counted = limit == cudaLimitMallocHeapSize   ? beyond(value, first_heap_bytes_)
             : limit == cudaLimitStackSize      ? beyond(value, kFirstStackBytes) * resident_threads()
             : limit == cudaLimitPrintfFifoSize ? beyond(value, kFirstPrintfBytes)
+            : is_pending                       ? beyond(value, kFirstPendingLaunches) * kPendingLaunchBytes
                                                : 0;
   cudaError_t error = is_over_limit() && counted > before ? cudaErrorMemoryAllocation : cudaSuccess;
   if (error == cudaSuccess) error = backend_.set_limit(limit, value);

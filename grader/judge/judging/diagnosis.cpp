@@ -192,10 +192,10 @@ void apply_diagnostics(const nlohmann::json& diagnostics, Outcome& outcome) {
   const std::vector<KnownFinding> findings = understood(order_diagnostics(diagnostics));
   if (findings.empty()) return;
   const KnownFinding& first = findings.front();
-  // A program that looks at errors ends itself with an exit code when a kernel has failed.
-  const bool returned_error =
-      outcome.verdict == verdicts::kRuntimeError &&
-      (outcome.reason == "cuda_error" || outcome.reason == "crashed" || outcome.reason == "exited_early");
+  // A program that looks at errors ends itself, or throws, when a kernel has failed.
+  const bool returned_error = outcome.verdict == verdicts::kRuntimeError &&
+                              (outcome.reason == "cuda_error" || outcome.reason == "crashed" ||
+                               outcome.reason == "exited_early" || outcome.reason == "exception");
   const bool left_out = outcome.verdict == verdicts::kNotImplemented && first.kind == "unsupported";
   const bool wrong = outcome.verdict == verdicts::kWrongAnswer;
   const bool ended = first.effect == Effect::kEnds && (outcome.accepted() || wrong || returned_error);

@@ -39,6 +39,7 @@ void compiler_log(std::string_view input) {
   const std::string words = with_shown_names(log, shown);
   expect(valid_utf8(first_error(words, "")) == first_error(words, ""), "an error that is no UTF-8");
   first_error(words, "spmm.cu");
+  explain_device_link(words);
   forbidden_header(log);
   if (const auto problem = explain_link({{"spmm.cu", ""}, {"", ""}}, words, "warpgrade/spmm.h"))
     expect(problem->message.find('\n') == std::string::npos, "a message of several lines");

@@ -12,6 +12,7 @@
 #include "judge/compile/build_messages.h"
 #include "judge/compile/compiler.h"
 #include "judge/compile/inspect.h"
+#include "judge/compile/link_problem.h"
 #include "judge/compile/manifest.h"
 #include "judge/compile/source_name.h"
 #include "judge/compile/vendor_libraries.h"
@@ -194,7 +195,8 @@ TEST(Submissions, OnlyHarmlessCompilerFlagsAreTaken) {
 
 TEST(Submissions, FlagsThatAShellOrNvccReadsOtherwiseAreRefused) {
   for (const char* good : {"-DX", "-DTILE=4", "-DT=std::uint32_t", "-DV=-1.5e+3", "-maxrregcount=64",
-                           "--maxrregcount=128", "-O2", "--use_fast_math", "-std=c++20", "--extended-lambda"})
+                           "--maxrregcount=128", "-O2", "--use_fast_math", "-std=c++20", "--extended-lambda",
+                           "-rdc=true", "--relocatable-device-code=true"})
     EXPECT_TRUE(is_allowed_flag(good)) << good;
   for (const char* bad : {"-DX=1\ntouch\tx\n",
                           "-DY>x",
@@ -224,7 +226,8 @@ TEST(Submissions, FlagsThatAShellOrNvccReadsOtherwiseAreRefused) {
                           "-DX=%n",
                           "-DX={a,b}",
                           "-std=c++98",
-                          "-rdc=true",
+                          "-rdc=false",
+                          "-dlink",
                           "-maxrregcount=N",
                           ""})
     EXPECT_FALSE(is_allowed_flag(bad)) << bad;
@@ -247,12 +250,12 @@ TEST(Submissions, ARefusedFlagIsToldWithThoseThatAreTaken) {
   put(scratch.path() / "a/spmm.cu", "");
   put(scratch.path() / "a/submission.yaml", "flags: [-march=native]\n");
   put(scratch.path() / "b/spmm.cu", "");
-  put(scratch.path() / "b/submission.yaml", "flags: [-rdc=true]\n");
+  put(scratch.path() / "b/submission.yaml", "flags: [-rdc=true, -lcudadevrt]\n");
   const auto problem = [&](const char* folder) {
     return read_submission(scratch.path() / folder, "spmm", Role::kStudent).problem.value_or("");
   };
   EXPECT_NE(problem("a").find("--extended-lambda"), std::string::npos) << problem("a");
-  EXPECT_NE(problem("b").find("launch kernels from the host"), std::string::npos) << problem("b");
+  EXPECT_NE(problem("b").find("ask for -rdc=true alone"), std::string::npos) << problem("b");
 }
 
 TEST(Submissions, AFlagThatThePolicyForbidsIsRefusedInEachSpelling) {
@@ -272,16 +275,39 @@ TEST(Submissions, AFlagThatThePolicyForbidsIsRefusedInEachSpelling) {
 
 // The lines are nvcc 13's.
 TEST(BuildMessages, WhatNvccAsksForIsToldAsTheJudgeTakesIt) {
-  const auto told = [](const std::string& line) { return first_error(line + "\n", "a.cu"); };
+  const auto told = [](const std::string& line, const std::set<std::string>& forbidden = {}) {
+    return first_error(line + "\n", "a.cu", forbidden);
+  };
   EXPECT_NE(
       told("a.cu(4): error: __host__ or __device__ annotation on lambda requires --extended-lambda nvcc flag")
           .find("submission.yaml: flags: [--extended-lambda]"),
       std::string::npos);
-  EXPECT_NE(told("a.cu(3): error: kernel launch from __device__ or __global__ functions requires separate "
-                 "compilation mode")
-                .find("launch kernels from the host"),
-            std::string::npos);
+  const std::string nested =
+      "a.cu(3): error: kernel launch from __device__ or __global__ functions requires separate compilation "
+      "mode";
+  EXPECT_TRUE(told(nested).ends_with(
+      "; launch kernels from the host, or write into submission.yaml: flags: [-rdc=true]"))
+      << told(nested);
+  EXPECT_TRUE(told(nested, {"-rdc=true"}).ends_with("; launch kernels from the host")) << told(nested);
   EXPECT_EQ(told("a.cu(3): error: expected a \";\""), "a.cu(3): error: expected a \";\"");
+}
+
+// The lines are nvlink 13's.
+TEST(BuildMessages, WhatNvlinkMissesIsToldByFileAndName) {
+  const auto missing =
+      explain_device_link("nvlink error   : Undefined reference to '_Z4plusff' in 'vector_add.cu'\n");
+  ASSERT_TRUE(missing.has_value());
+  EXPECT_EQ(missing->reason, "missing_symbol");
+  EXPECT_TRUE(missing->message.starts_with("vector_add.cu uses plus(float, float) on the GPU, which none"))
+      << missing->message;
+  const auto twice = explain_device_link(
+      "nvlink error   : Multiple definition of '_Z5twicef' in 'b.cu', first defined in 'a.cu'\n"
+      "nvlink fatal   : merge_elf failed\n");
+  ASSERT_TRUE(twice.has_value());
+  EXPECT_EQ(twice->reason, "defined_twice");
+  EXPECT_TRUE(twice->message.starts_with("twice(float) is defined for the GPU in a.cu and b.cu; keep one"))
+      << twice->message;
+  EXPECT_FALSE(explain_device_link("nvlink fatal   : merge_elf failed\n").has_value());
 }
 
 TEST(Submissions, NamesOfSourcesAreRefusedWithCharacterAndRemedy) {

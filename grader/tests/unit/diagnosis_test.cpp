@@ -129,10 +129,12 @@ TEST(Diagnosis, a_records_findings_are_in_the_order_of_the_message) {
 }
 
 TEST(Diagnosis, a_known_fault_is_said_before_the_exit_code_that_follows_it) {
-  Outcome o = outcome(verdicts::kRuntimeError, "exited_early");
-  apply_diagnostics(finding("out_of_bounds"), o);
-  EXPECT_EQ(o.reason, "out_of_bounds");
-  EXPECT_EQ(o.message.substr(0, 13), "kernel.cu:7: ") << o.message;
+  for (const char* end : {"exited_early", "exception"}) {
+    Outcome o = outcome(verdicts::kRuntimeError, end);
+    apply_diagnostics(finding("out_of_bounds"), o);
+    EXPECT_EQ(o.reason, "out_of_bounds");
+    EXPECT_EQ(o.message.substr(0, 13), "kernel.cu:7: ") << o.message;
+  }
   Outcome alone = outcome(verdicts::kRuntimeError, "exited_early");
   apply_diagnostics(finding("device_memory_leak"), alone);
   EXPECT_EQ(alone.reason, "exited_early") << "a leak ends nothing";

@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <map>
 
+#include "base/device_name.h"
 #include "program/block_meetings.h"
 #include "program/computed_addresses.h"
 #include "program/decode.h"
@@ -282,7 +283,8 @@ Program::Place Program::place(const Inst& inst) const {
 }
 
 // A name that is not mangled is a title already: `f` would be demangled to a type.
-std::string kernel_title(const std::string& mangled) {
+std::string kernel_title(const std::string& name) {
+  const std::string mangled(without_file(name));
   if (!mangled.starts_with("_Z")) return mangled;
   int status = 0;
   char* demangled = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status);
@@ -304,7 +306,8 @@ std::string kernel_title(const std::string& mangled) {
   return title.substr(begin, end - begin);
 }
 
-std::string variable_title(const std::string& mangled) {
+std::string variable_title(const std::string& name) {
+  const std::string mangled(without_file(name));
   if (!mangled.starts_with("_Z")) return mangled;
   int status = 0;
   char* demangled = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status);

@@ -306,6 +306,7 @@ void run_blocks(Launch& launch, unsigned worker_count, std::vector<WorkerCounts>
 void undo(Launch& launch) {
   launch.take_nested();
   launch.tail_launches = 0;
+  launch.refusals = 0;
   for (const UndoLog& log : launch.undo_logs) log.undo(*launch.allocations);
   launch.trial = launch.spoilt = false;
   launch.stop_from = Launch::kNoBlock;
@@ -429,8 +430,7 @@ bool Launch::end_of_time() {
 }
 
 bool Launch::add_nested(NestedWork work) {
-  const uint64_t bytes = work.bytes();
-  if (!PendingBytes::take(bytes)) return false;
+  if (!work.memory.take(work.bytes())) return false;
   const std::lock_guard lock(findings_mutex);
   work.number = next_sequence++;
   nested.push_back(std::move(work));
@@ -441,7 +441,6 @@ std::vector<NestedWork> Launch::take_nested() {
   const std::lock_guard lock(findings_mutex);
   std::vector<NestedWork> all = std::move(nested);
   nested.clear();
-  for (const NestedWork& work : all) PendingBytes::give_back(work.bytes());
   std::vector<size_t> order(all.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::sort(order.begin(), order.end(), [&](size_t i, size_t j) {

@@ -146,6 +146,7 @@ struct Launch {
   std::string printed;             // by the kernel, while a trial may be undone
   std::vector<NestedWork> nested;  // launches of the kernel, as they came
   uint64_t tail_launches = 0;
+  std::atomic<uint32_t> refusals = 0;  // of its launches
 
   static constexpr uint64_t kNoBlock = ~uint64_t{0};
 

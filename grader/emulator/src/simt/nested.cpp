@@ -35,18 +35,22 @@ std::string NestedPlace::text() const {
 }
 
 uint64_t NestedWork::bytes() const {
+  constexpr uint64_t kRoomToGrow = 2, kOfTheHeap = 32;  // of the list that holds it; beside an allocation
   const auto* grid = std::get_if<NestedGrid>(&what);
-  return sizeof *this + (grid != nullptr ? grid->parameters.capacity() : 0);
+  return kRoomToGrow * sizeof *this + kOfTheHeap + (grid != nullptr ? grid->parameters.capacity() : 0);
 }
 
 bool PendingBytes::take(uint64_t bytes) {
-  if (pending_bytes().fetch_add(bytes) + bytes <= kMost) return true;
-  give_back(bytes);
-  return false;
+  const bool fits = pending_bytes().fetch_add(bytes) + bytes <= kMost;
+  if (fits)
+    bytes_ += bytes;
+  else
+    pending_bytes().fetch_sub(bytes);
+  return fits;
 }
 
-void PendingBytes::give_back(uint64_t bytes) {
-  pending_bytes().fetch_sub(bytes);
+PendingBytes::~PendingBytes() {
+  pending_bytes().fetch_sub(bytes_);
 }
 
 ParameterBuffers& ParameterBuffers::instance() {

@@ -83,25 +83,37 @@ struct NestedFill {
   uint8_t value = 0;
 };
 
+// A part of the memory that all work that waits may take, in any launch; given back at its end.
+class PendingBytes {
+ public:
+  static constexpr uint64_t kMost = uint64_t{512} << 20;
+
+  PendingBytes() = default;
+  ~PendingBytes();
+  PendingBytes(PendingBytes&& other) noexcept : bytes_(std::exchange(other.bytes_, 0)) {}
+  PendingBytes& operator=(PendingBytes&& other) noexcept {
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  // False where so much is not left.
+  bool take(uint64_t bytes);
+
+ private:
+  uint64_t bytes_ = 0;
+};
+
 struct NestedWork {
   uint64_t block = 0, number = 0;  // of the launching block; among its launches
   bool tail = false;
   uint32_t depth = 0;  // of the grid: 0 is the host's
   NestedPlace place;
   std::variant<NestedGrid, NestedCopy, NestedFill> what;
+  PendingBytes memory;
 
   uint64_t bytes() const;  // of this process's memory
 };
 
 inline constexpr uint32_t kDeepestNesting = 24;
-
-// The memory of all work that waits, in any launch.
-class PendingBytes {
- public:
-  static constexpr uint64_t kMost = uint64_t{512} << 20;
-  static bool take(uint64_t bytes);
-  static void give_back(uint64_t bytes);
-};
 
 // Buffers that kernels fill with the arguments of a launch: between GetParameterBuffer and LaunchDevice.
 class ParameterBuffers {

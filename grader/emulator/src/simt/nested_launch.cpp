@@ -68,6 +68,8 @@ std::string what_is_wrong(const NestedGrid& g, const NestedKernel& kernel) {
 
 // A launch that is refused leaves nothing but an error code, which many programs never look at.
 void refuse(const DeviceCall& c, CallError error, const std::string& why, const std::string& advice) {
+  constexpr uint32_t kMostTold = 1000;  // of a grid: one that tries again and again would fill the memory
+  if (++c.w.block->launch->refusals > kMostTold) return c.end(error);
   Diagnostic d = diagnostic_at(c, Finding::invalid_launch);
   d.message += "the child grid was not started: " + why;
   d.advice = advice;

@@ -155,6 +155,9 @@ TEST(KernelTitle, drops_result_and_parameters) {
   EXPECT_EQ(kernel_title("_Z11spmm_kernelPKiS0_Pf"), "spmm_kernel");
   EXPECT_EQ(kernel_title("_Z4tileIfLi4EEvPT_"), "tile<float, 4>");
   EXPECT_EQ(kernel_title("plain_c"), "plain_c");
+  // nvcc 13's, of `static __global__ void again(int*)` with -rdc=true.
+  EXPECT_EQ(kernel_title("__nv_static_28__e1f43d6b_4_0_cu_0a6658de_12__Z5againPi"), "again");
+  EXPECT_EQ(kernel_title("__nv_static_99__e1f43d6b"), "__nv_static_99__e1f43d6b");
   EXPECT_EQ(kernel_title("f"), "f") << "which is float to a demangler";
 }
 

@@ -186,6 +186,9 @@ cudaError_t Driver::elapsed(EventId start, EventId end, float& milliseconds) {
 
 cudaError_t Driver::set_limit(cudaLimit limit, size_t value) {
   const auto which = static_cast<CUlimit>(limit);
+  size_t first = 0;
+  if (!first_limits_.contains(which) && api_.cuCtxGetLimit_(&first, which) == CUDA_SUCCESS)
+    first_limits_[which] = first;
   const CUresult result = api_.cuCtxSetLimit_(which, value);
   if (result == CUDA_SUCCESS && is_of_the_whole_device(which)) asked_limits_[which] = value;
   return result_of(result);

@@ -87,7 +87,7 @@ class Driver final : public cudart::Backend {
   cudaError_t get_limit(cudaLimit limit, size_t& value) override;
 
   cudaError_t reset_persisting_l2() override;
-  // Stack, heap and printf sizes, persisting L2.
+  // Stack, heap and printf sizes, persisting L2, and what else the submission set.
   void reset_limits() override;
   // How much of L2 the submission sets aside, and how it is filled, hold for the device: outside of its own
   // commands they are as they were, so that nothing else is slowed down.

@@ -272,6 +272,18 @@ TEST(DeviceMemoryLimit, counts_stacks_and_the_heap) {
   EXPECT_EQ(caller.find_kernel(), cudaErrorMemoryAllocation);  // 7 KiB for each of 270,336 threads
 }
 
+TEST(DeviceMemoryLimit, counts_launches_of_kernels_that_may_wait) {
+  NullBackend device;
+  Server server(device, shared(), with_memory(1024 * kMiB));
+  Caller caller(server);
+  constexpr auto kPending = cudaLimitDevRuntimePendingLaunchCount;
+  EXPECT_EQ(caller.ask(Op::set_limit, {kPending, 1 << 20}), cudaErrorMemoryAllocation);
+  EXPECT_EQ(caller.ask(Op::set_limit, {kPending, 64 << 10}), cudaSuccess);
+  EXPECT_EQ(caller.allocate(kDevice, 600 * kMiB), cudaErrorMemoryAllocation);
+  EXPECT_EQ(caller.ask(Op::set_limit, {kPending, 2048}), cudaSuccess);  // what a context has from its start
+  EXPECT_EQ(caller.allocate(kDevice, 600 * kMiB), cudaSuccess);
+}
+
 TEST(HandleLimit, holds_for_streams_events_modules_and_kernels) {
   NullBackend device;
   Limits limits;

@@ -3,8 +3,9 @@
 // streams. Here kernels let their dependents start at once and work on for 200 us; empty kernels behind them
 // are launched programmatically and do not wait; then comes the stamp. The CUDA Programming Guide promises no
 // more than the order of a stream (section "Programmatic Dependent Launch and Synchronization"), so each
-// architecture is tried.
-//   nvcc -std=c++17 -arch=native end_of_work.cu && ./a.out        exit code 0: always; 1: the stamp
+// architecture is tried. So are kernels that only launch the work, in each of the device's streams: a grid has
+// ended when its children have (section "Dynamic Parallelism").
+//   nvcc -std=c++17 -arch=native -rdc=true end_of_work.cu && ./a.out        exit code 0: always; 1: the stamp
 //   came early
 #include <cuda_runtime.h>
 
@@ -39,6 +40,22 @@ __global__ void work(Stamps* stamps) {
   atomicAdd(&stamps->done, 1);
 }
 
+// The device's streams; `chain`: each of eight kernels is the tail of the one before it, and has a child.
+enum class Children { none, plain, forgotten, tail, chain };
+
+__global__ void parent(Stamps* stamps, int blocks, Children children, int generation) {
+  const cudaStream_t stream = children == Children::plain  ? nullptr
+                              : children == Children::tail ? cudaStreamTailLaunch
+                                                           : cudaStreamFireAndForget;
+  if (children != Children::chain || generation == 1) {
+    work<<<blocks, 128, 0, stream>>>(stamps);
+    return;
+  }
+  work<<<blocks / 8, 128, 0, stream>>>(stamps);
+  const int rest = blocks - blocks / 8;
+  parent<<<1, 1, 0, cudaStreamTailLaunch>>>(stamps, rest, children, generation - 1);
+}
+
 __global__ void empty() {}
 
 __global__ void stamp(Stamps* stamps) {
@@ -56,10 +73,14 @@ struct Way {
   const char* name;
   int blocks, empties, streams;
   bool programmatic, graph;
+  Children children = Children::none;
 };
 
 void enqueue(const Way& way, Stamps* stamps, cudaStream_t stream) {
-  work<<<way.blocks, 128, 0, stream>>>(stamps);
+  if (way.children != Children::none)
+    parent<<<1, 1, 0, stream>>>(stamps, way.blocks, way.children, 8);
+  else
+    work<<<way.blocks, 128, 0, stream>>>(stamps);
   cudaLaunchAttribute attribute = {};
   attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   attribute.val.programmaticStreamSerializationAllowed = 1;
@@ -129,7 +150,13 @@ int main() {
                            {"programmatic in a graph", 64, 1, 1, true, true},
                            {"programmatic in a graph, eight empty kernels", 64, 8, 1, true, true},
                            {"programmatic in four streams", 16, 2, 4, true, false},
-                           {"programmatic in four streams' graphs", 16, 2, 4, true, true}};
+                           {"programmatic in four streams' graphs", 16, 2, 4, true, true},
+                           {"children", 64, 1, 1, false, false, Children::plain},
+                           {"children that nobody waits for", 64, 1, 1, false, false, Children::forgotten},
+                           {"a tail", 64, 1, 1, false, false, Children::tail},
+                           {"tails with children", 64, 1, 1, false, false, Children::chain},
+                           {"tails with children in four streams", 64, 1, 4, false, false, Children::chain},
+                           {"tails with children, programmatic", 64, 8, 1, true, false, Children::chain}};
   Stamps* stamps;
   check(cudaMalloc(&stamps, sizeof *stamps), "cudaMalloc");
   cudaStream_t streams[4], own;

@@ -1,4 +1,4 @@
-// Wrong here: a kernel launches another one, for which the compiler's device code would have to be relocatable.
+// Wrong here: a kernel launches another one, and submission.yaml does not ask for -rdc=true.
 #include "warpgrade/vector_add.h"
 
 namespace {
