@@ -220,7 +220,8 @@ class LocalGrading {
     const int own_cores = std::max(1, usable_cores() / judges);
     share.emulator_threads = emulator_threads_asked().value_or(own_cores);
     share.judge_threads = run_.on_gpu() ? own_cores : share.emulator_threads;
-    share.alone = !run_.on_gpu() || workers() <= std::max(1, static_cast<int>(devices().size()));
+    const bool has_device = workers() <= std::max(1, static_cast<int>(devices().size()));
+    share.alone = !run_.on_gpu() || (has_device && !run_.options().beside_others);
     share.device = device_of(worker);
     return share;
   }

@@ -52,6 +52,7 @@ struct GradeOptions {
   // By submission; not kept in batch.json: no case is asked about behind the first refused one, nothing is timed.
   std::set<std::string> until_refused, untimed;
   bool inputs_of_their_own = false;  // of each submission, not the class's; not kept in batch.json
+  bool beside_others = false;        // another run of the caller's has the same GPU; not kept in batch.json
   bool own_run = false;  // a student's, of no grade: the day's inputs once more; not kept in batch.json
   bool quiet = false;
   GradeWatcher* watcher = nullptr;   // not kept in batch.json
