@@ -444,12 +444,13 @@ def refused_place(error: BaseException) -> str | None:
 
     if not isinstance(error, CompilationError):
         return None
-    while isinstance(error.__cause__, CompilationError):  # in a function that the kernel calls
-        error = error.__cause__
-    line = getattr(error.node, "lineno", None)
+    refusal: Any = error
+    while isinstance(refusal.__cause__, CompilationError):  # in a function that the kernel calls
+        refusal = refusal.__cause__
+    line = getattr(refusal.node, "lineno", None)
     for function in gc.get_objects():  # the error only knows the function's text
-        if line and isinstance(function, JITFunction) and function.src == error.src:
-            words = " ".join(str(error.error_message or error.__cause__ or "refused by Triton").split())
+        if line and isinstance(function, JITFunction) and function.src == refusal.src:
+            words = " ".join(str(refusal.error_message or refusal.__cause__ or "refused by Triton").split())
             file = Path(function.fn.__code__.co_filename).name
             return f"{file}:{function.def_file_line_number + line - 1}: {words}"
     return None
