@@ -1,7 +1,11 @@
 #include "program/guarded_loads.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "program/instruction_class.h"
@@ -41,11 +45,7 @@ bool says_which_thread(std::string_view special) {
 class Uses {
  public:
   explicit Uses(const LinearFunction& function)
-      : function_(function),
-        written_by_(function.registers.size()),
-        read_by_(function.registers.size()),
-        early_(function.registers.size(), false) {
-    bool has_branched = false;
+      : function_(function), written_by_(function.registers.size()), read_by_(function.registers.size()) {
     for (uint32_t k = 0; k < function.code.size(); ++k) {
       const LinearInst& i = function.code[k];
       for (size_t o = 0; o < i.operands.size(); ++o) {
@@ -53,16 +53,10 @@ class Uses {
         each_register(i.operands[o], [&](uint32_t r) {
           if (!is_result) return read_by_[r].push_back(k);
           written_by_[r].push_back(k);
-          early_[r] = !has_branched;
         });
       }
       if (i.guard != kNoRegister) read_by_[i.guard].push_back(k);
-      has_branched |= i.ends_block() || i.is("call");
     }
-    for (const LinearInst& i : function.code)
-      for (const uint32_t target : i.targets) first_target_ = std::min(first_target_, target);
-    for (const LinearInst& i : function.code)
-      if (i.is("bra")) first_target_ = std::min(first_target_, i.target);
   }
 
   // Under which all lanes that use the value of the load at `k` do so.
@@ -91,8 +85,7 @@ class Uses {
         guard = own;
       }
     }
-    if (!guard || written_by_[guard->predicate].size() != 1 || !early_[guard->predicate]) return std::nullopt;
-    return is_set_before(guard->predicate, k) ? guard : std::nullopt;
+    return guard;
   }
 
   // All threads of a block have this value: it is made of parameters, numbers of the block, and what lies
@@ -103,15 +96,26 @@ class Uses {
         [](std::string_view special) { return !says_which_thread(special); });
   }
 
-  // It says which thread this is and nothing else.
-  bool is_the_thread_s(uint32_t r) const {
-    return comes_from(
-        r, [](const LinearInst&) { return false; }, says_which_thread);
+  // Of a register that says which thread this is and nothing else: the instructions that make it, in order.
+  std::optional<std::set<uint32_t>> made_of_the_thread_by(uint32_t r) const {
+    std::set<uint32_t> code;
+    const auto takes_no_load = [](const LinearInst&) { return false; };
+    const bool alone = comes_from(r, takes_no_load, says_which_thread, [&](uint32_t k) {
+      code.insert(k);
+      const LinearInst& i = function_.code[k];
+      return i.guard == kNoRegister && written_by_[i.operands[0].reg].size() == 1;
+    });
+    return alone ? std::optional(code) : std::nullopt;
   }
 
  private:
   template <typename Instruction, typename Special>
   bool comes_from(uint32_t of, Instruction takes, Special takes_special) const {
+    return comes_from(of, takes, takes_special, [](uint32_t) { return true; });
+  }
+
+  template <typename Instruction, typename Special, typename Visit>
+  bool comes_from(uint32_t of, Instruction takes, Special takes_special, Visit visit) const {
     std::vector<bool> seen(function_.registers.size(), false);
     std::vector<uint32_t> open{of};
     while (!open.empty()) {
@@ -122,7 +126,7 @@ class Uses {
       if (written_by_[r].empty()) return false;
       for (const uint32_t k : written_by_[r]) {
         const LinearInst& i = function_.code[k];
-        if (!takes(i) && !computes_alone(i)) return false;
+        if ((!takes(i) && !computes_alone(i)) || !visit(k)) return false;
         for (size_t o = 1; o < i.operands.size(); ++o) {
           if (i.operands[o].kind == Ref::Kind::special && !takes_special(i.operands[o].name)) return false;
           each_register(i.operands[o], [&](uint32_t read) { open.push_back(read); });
@@ -132,23 +136,9 @@ class Uses {
     return true;
   }
 
-  // By an instruction that every lane passes on its way.
-  bool is_set_before(uint32_t predicate, uint32_t k) const {
-    for (uint32_t at = 0; at < std::min(k, first_target_); ++at) {
-      const LinearInst& i = function_.code[at];
-      bool sets = false;
-      if (!i.operands.empty() && !is_store(i))
-        each_register(i.operands[0], [&](uint32_t r) { sets |= r == predicate; });
-      if (sets) return i.guard == kNoRegister;
-    }
-    return false;
-  }
-
   const LinearFunction& function_;
   std::vector<std::vector<uint32_t>> written_by_;
   std::vector<std::vector<uint32_t>> read_by_;
-  std::vector<bool> early_;  // last written before anything branches
-  uint32_t first_target_ = ~0u;
 };
 
 bool is_plain_load(const LinearInst& i) {
@@ -158,20 +148,61 @@ bool is_plain_load(const LinearInst& i) {
          i.opcode.find("relaxed") == std::string_view::npos;
 }
 
+void rename(Ref& ref, const std::map<uint32_t, uint32_t>& names) {
+  for (uint32_t* r : {&ref.reg, &ref.second})
+    if (const auto found = names.find(*r); *r != kNoRegister && found != names.end()) *r = found->second;
+  for (Ref& element : ref.elements) rename(element, names);
+}
+
+// Appends to `to` what makes the predicate, in registers of its own; the register of the copy.
+uint32_t copy_of(LinearFunction& function, const std::set<uint32_t>& made_by, uint32_t predicate,
+                 std::vector<LinearInst>& to) {
+  std::map<uint32_t, uint32_t> names;
+  for (const uint32_t k : made_by) {
+    LinearInst copy = function.code[k];
+    each_register(copy.operands[0], [&](uint32_t r) {
+      names[r] = static_cast<uint32_t>(function.registers.size());
+      function.registers.push_back(Type(function.registers[r]));
+    });
+    for (Ref& operand : copy.operands) rename(operand, names);
+    to.push_back(std::move(copy));
+  }
+  return names.at(predicate);
+}
+
+void put_first(LinearFunction& function, std::vector<LinearInst> code) {
+  const auto count = static_cast<uint32_t>(code.size());
+  for (LinearInst& i : function.code) {
+    if (i.is("bra")) i.target += count;
+    for (uint32_t& target : i.targets) target += count;
+  }
+  function.code.insert(function.code.begin(), std::make_move_iterator(code.begin()),
+                       std::make_move_iterator(code.end()));
+}
+
 }  // namespace
 
 void guard_loads_as_their_stores(LinearFunction& function) {
   if (std::none_of(function.code.begin(), function.code.end(), is_plain_load)) return;
+  std::map<uint32_t, uint32_t> early;  // by predicate: the same, known from the beginning
+  std::vector<LinearInst> first;
   const Uses uses(function);
   for (uint32_t k = 0; k < function.code.size(); ++k) {
-    if (!is_plain_load(function.code[k])) continue;
-    const uint32_t address = function.code[k].operands[1].reg;
+    LinearInst& load = function.code[k];
+    if (!is_plain_load(load)) continue;
+    const uint32_t address = load.operands[1].reg;
     if (address == kNoRegister || !uses.is_the_block_s(address)) continue;
-    if (const auto guard = uses.guard_of(k); guard && uses.is_the_thread_s(guard->predicate)) {
-      function.code[k].guard = guard->predicate;
-      function.code[k].guard_negated = guard->negated;
+    const auto guard = uses.guard_of(k);
+    if (!guard) continue;
+    if (!early.contains(guard->predicate)) {
+      const auto made_by = uses.made_of_the_thread_by(guard->predicate);
+      if (!made_by) continue;
+      early[guard->predicate] = copy_of(function, *made_by, guard->predicate, first);
     }
+    load.guard = early[guard->predicate];
+    load.guard_negated = guard->negated;
   }
+  put_first(function, std::move(first));
 }
 
 }  // namespace warpgrade::emu

@@ -8,8 +8,9 @@
 namespace warpgrade::emu {
 
 // Gives a load of one number for the whole block the guard of the stores and atomics that its value ends in: the
-// one predicate that all of them have, which says which thread stores and is set once, before anything
-// branches. The storing thread loads from the same place, so that no access is left unchecked.
+// one predicate that all of them have, where it says which thread stores and nothing else. A copy of what makes
+// the predicate is put first. The storing thread loads from the same place, so that no access is left
+// unchecked.
 void guard_loads_as_their_stores(LinearFunction& function);
 
 }  // namespace warpgrade::emu

@@ -147,8 +147,8 @@ TEST(GuardedLoads, are_those_whose_value_only_one_thread_s_stores_use) {
   EXPECT_TRUE(is_left_to_who_stores("", "mov.u32 %r5, %ctaid.x; mad.wide.u32 %rd1, %r5, 4, %rd1;"));
   EXPECT_FALSE(is_left_to_who_stores("", "ld.param.b32 %r5, [k_param_0];", "setp.lt.s32 %p1, %r5, 9;"))
       << "a mask, which may leave all threads out";
-  EXPECT_FALSE(is_left_to_who_stores("", "setp.gt.s32 %p3, %r1, 9; @%p3 bra DONE;"))
-      << "not set on every way";
+  EXPECT_TRUE(is_left_to_who_stores("", "setp.gt.s32 %p3, %r1, 9; @%p3 bra DONE;"))
+      << "it is made anew, first";
 }
 
 TEST(KernelTitle, drops_result_and_parameters) {
