@@ -32,7 +32,7 @@ const std::map<std::string, std::vector<std::string>>& examples() {
         "warpgrade profile student/spmm --lab spmm --case synth-hub-k32 --remote gpu.example.edu"}},
       {"python", {"warpgrade python kernel.py", "warpgrade python --device h200 kernel.py 4096"}},
       {"estimate", {"warpgrade estimate counters.jsonl --device h200"}},
-      {"words", {"warpgrade words printed.txt", "warpgrade words --check grader/words/de.po"}},
+      {"words", {"warpgrade words printed.txt", "warpgrade words --check grader/cli/words/de.po"}},
       {"submit", {"warpgrade submit student/spmm --lab spmm"}},
       {"report", {"warpgrade report runs/week7"}},
       {"score", {"warpgrade score runs/week7", "warpgrade score runs/week7 --policy stricter.yaml"}},

@@ -475,7 +475,7 @@ Words read_words() {
   if (!own.empty() && !fs::is_directory(own))
     throw UsageError("WARPGRADE_WORDS={}: expected a folder with files as de.po", own.string());
   for (const std::string& language : wanted_languages()) {
-    for (const fs::path& folder : {project_root() / "grader/words", own})
+    for (const fs::path& folder : {project_root() / "grader/cli/words", own})
       if (const auto file = file_of(folder, language)) words.add(*file);
     if (words.size() > 0 || language == "en") break;
   }

@@ -1,5 +1,5 @@
 // What people read in their own language. English is the source: programs and records hold English sentences,
-// and who prints one looks it up in a table of sentences (grader/words, PO files as translators know them). A
+// and who prints one looks it up in a table of sentences (grader/cli/words, PO files as translators know them). A
 // sentence of the table has named places: `{n} bytes past the end of {words}`. A sentence that the table does
 // not have stays English.
 #pragma once
@@ -83,7 +83,7 @@ class Words {
 // or a locale of another encoding than UTF-8.
 std::vector<std::string> wanted_languages();
 
-// The table of the first wanted language that there is: of grader/words in the tree, and over it of the folder
+// The table of the first wanted language that there is: of grader/cli/words in the tree, and over it of the folder
 // WARPGRADE_WORDS, in which a course has its own. Read once. Throws UsageError.
 const Words& reader_words();
 

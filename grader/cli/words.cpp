@@ -1,4 +1,4 @@
-// `warpgrade words`: the sentences of grader/words in the reader's language. As a filter it says again what a program
+// `warpgrade words`: the sentences of grader/cli/words in the reader's language. As a filter it says again what a program
 // printed, such as the findings of one that ran on the emulator by itself; --check looks at a course's files.
 #include <fmt/core.h>
 

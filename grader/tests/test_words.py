@@ -15,7 +15,7 @@ from conftest import ROOT, WARPGRADE, records_of, warpgrade
 from corpus import BACKEND
 from words_page import KINDS, Entry, read_po
 
-WORDS = ROOT / "grader/words"
+WORDS = ROOT / "grader/cli/words"
 LANGUAGES = ("de", "zh_CN")
 BUILD = WARPGRADE.resolve().parent.parent
 TABLE = read_po(WORDS / "warpgrade.pot")
@@ -232,7 +232,7 @@ def test_what_the_programs_say_stands_in_the_table() -> None:
                 )
                 if len(words.split()) >= 3 and text.strip().count(" ") >= 2 and not known:
                     missing.append(f"{file.relative_to(ROOT)}:{line}: {text!r}")
-    assert not missing, "grader/words/warpgrade.pot lacks:\n" + "\n".join(missing)
+    assert not missing, "grader/cli/words/warpgrade.pot lacks:\n" + "\n".join(missing)
 
 
 def test_what_the_table_has_is_said_by_a_program() -> None:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the table of grader/words/README.md from grader/words/warpgrade.pot: finding, what is looked at, sentence, id.
+"""Writes the table of grader/cli/words/README.md from grader/cli/words/warpgrade.pot: finding, what is looked at, sentence, id.
 
 python3 scripts/python/words_page.py [--check]
 """
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 
-WORDS = Path(__file__).resolve().parents[2] / "grader/words"
+WORDS = Path(__file__).resolve().parents[2] / "grader/cli/words"
 BEGIN, END = "<!-- words: begin -->", "<!-- words: end -->"
 PARTS = "part"  # what stands inside of sentences alone
 
