@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the table of grader/cli/words/README.md from grader/cli/words/warpgrade.pot: finding, what is looked at, sentence, id.
+"""Writes the table of grader/cli/words/README.md from warpgrade.pot beside it: finding, what is looked at, words, id.
 
 python3 scripts/python/words_page.py [--check]
 """

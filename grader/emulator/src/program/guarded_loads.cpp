@@ -202,6 +202,8 @@ void guard_loads_as_their_stores(LinearFunction& function) {
     load.guard = early[guard->predicate];
     load.guard_negated = guard->negated;
   }
+  for (LinearInst& i : function.code)  // the same predicate for both ends of an update
+    if (const auto found = early.find(i.guard); found != early.end() && is_store(i)) i.guard = found->second;
   put_first(function, std::move(first));
 }
 
