@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <map>
 #include <optional>
 #include <set>
 #include <stdexcept>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/text.h"
 #include "base/toolchain.h"
 
 namespace warpgrade {
@@ -252,6 +254,7 @@ class PoReader {
 
  private:
   void take(std::string_view line) {
+    if (valid_utf8(line) != line) refuse(line_, "letters that are no UTF-8; save the file as UTF-8");
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (line.empty()) return;
     if (line.starts_with('#')) {
@@ -328,7 +331,11 @@ class PoReader {
 
 void Words::add(const fs::path& po_file) {
   PoReader reader(po_file);
+  std::map<std::string, std::size_t> lines;  // of this file's sentences
   for (const PoEntry& read : reader.read()) {
+    if (const auto [first, is_new] = lines.try_emplace(read.id, read.line); !is_new)
+      reader.refuse(read.line, fmt::format("this sentence has words at line {} already; keep one of the two",
+                                           first->second));
     const bool is_translated = !read.text.empty() && !read.is_fuzzy;
     const auto sentence_of = [&](const std::string& text) {
       try {

@@ -120,17 +120,30 @@ def test_a_language_has_words_for_each_sentence(language: str) -> None:
 def test_msgfmt_takes_the_files(tmp_path: Path) -> None:
     for file in (*(WORDS / f"{language}.po" for language in LANGUAGES), WORDS / "warpgrade.pot"):
         subprocess.run(["msgfmt", "--check-format", "--check-domain", "-o", tmp_path / "words.mo", file], check=True)
-    # What msgfmt refuses, warpgrade refuses at the same line.
+
+
+@pytest.mark.skipif(shutil.which("msgfmt") is None, reason="gettext is not installed")
+@pytest.mark.parametrize(
+    ("entries", "line", "why"),
+    [
+        (b'msgid "{n} cases"\nmsgstr "{m} F"\n', 6, "the words have a place {m}"),
+        (b'msgid "cases"\nmsgstr "F\xe4lle"\n', 7, "letters that are no UTF-8"),
+        (b'msgid "cases"\nmsgstr "A"\n\nmsgid "cases"\nmsgstr "B"\n', 9, "has words at line 6 already"),
+    ],
+)
+def test_what_msgfmt_refuses_is_refused(entries: bytes, line: int, why: str, tmp_path: Path) -> None:
+    """GNU gettext's own reader of PO files is asked first."""
     wrong = tmp_path / "de.po"
-    text = '\nmsgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\n#, python-brace-format\n'
-    wrong.write_text(text + 'msgid "{n} cases"\nmsgstr "{m} Fälle"\n', encoding="utf-8")
+    head = b'\nmsgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\n#, python-brace-format\n'
+    wrong.write_bytes(head + entries)
     by_gettext = subprocess.run(
-        ["msgfmt", "--check-format", "-o", tmp_path / "words.mo", wrong], capture_output=True, text=True, check=False
-    )
+        ["msgfmt", "--check-format", "-o", tmp_path / "words.mo", wrong],
+        capture_output=True, check=False, text=True, errors="replace",
+    )  # fmt: skip
     assert by_gettext.returncode == 1 and "de.po:" in by_gettext.stderr
     ours = warpgrade("words", "--check", wrong)
     assert ours.returncode == 1
-    assert f"{wrong}:6: the words have a place {{m}}" in ours.stderr
+    assert f"{wrong}:{line}: " in ours.stderr and why in ours.stderr
 
 
 def test_ids_are_unique_and_begin_with_a_kind() -> None:

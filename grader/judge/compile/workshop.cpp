@@ -192,9 +192,9 @@ void Workshop::throw_if_disk_is_full(const ProcessResult& result) const {
         result.standard_output.find(words) == std::string::npos)
       continue;
     throw DiskFull(
-        "the disk is full: {} has {} KiB left, and compiling needs more. Nothing is said of the submission. "
-        "Free "
-        "some space, or set TMPDIR to a folder on another disk, and run the same command again",
+        "the disk is full: {} has {} KiB left, and compiling needs more. Nothing is said of the "
+        "submission. Free some space, or set TMPDIR to a folder on another disk, and run the same command "
+        "again",
         scratch_.path().parent_path().string(), left >> 10);
   }
 }

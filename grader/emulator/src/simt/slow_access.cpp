@@ -104,14 +104,12 @@ void report_null(const Mistake& m) {
 const char* cure_of_index(const Mistake& m) {
   const AddressShape shape = address_shape(*m.w.block->program, m.i.index);
   if (shape.by_data) {
-    return "The index comes from values in memory, as in `a[index[i]]`: are they set and in range, and does "
-           "a "
-           "loop over them end with `<` and not with `<=`?";
+    return "The index comes from values in memory, as in `a[index[i]]`: are they set and in range, "
+           "and does a loop over them end with `<` and not with `<=`?";
   }
   if (!shape.by_thread && !shape.by_block) {
-    return "The index is the same for all threads: does a loop end with `<=` where it must end with `<`, is "
-           "it "
-           "a size where the last index (size - 1) is meant?";
+    return "The index is the same for all threads: does a loop end with `<=` where it must end with `<`, "
+           "is it a size where the last index (size - 1) is meant?";
   }
   return "Check the index against the size at this line: does the guard use `<=` where it must use `<`, are "
          "rows and columns swapped, does the last block reach past the end?";
