@@ -39,6 +39,10 @@ constexpr const char* kRegisters = "-maxrregcount=N";
 constexpr const char* kDefinition = "-DNAME=word";
 
 void take_flags(const YAML::Node& flags, Manifest& manifest) {
+  if (!flags.IsSequence() && !flags.IsNull()) {
+    manifest.problem = "submission.yaml: `flags` is to be a list, as in: flags: [-std=c++20]";
+    return;
+  }
   if (flags.size() > kMostFlags) {
     manifest.problem = fmt::format("submission.yaml asks for more than {} compiler flags", kMostFlags);
     return;

@@ -245,6 +245,19 @@ TEST(Submissions, AFlagHasItsKindInWhateverSpelling) {
   }
 }
 
+TEST(Flags, are_a_list) {
+  // As people write them who know YAML from elsewhere: a text would be passed over, a map end the reader.
+  for (const char* text : {"flags: -rdc=true\n", "flags: {-rdc: true}\n", "flags: 3\n"}) {
+    const TemporaryDirectory scratch("flags");
+    put(scratch.path() / "vector_add.cu", "");
+    put(scratch.path() / "submission.yaml", text);
+    const Submission submission = read_submission(scratch.path(), "vector_add", Role::kStudent);
+    EXPECT_EQ(submission.problem.value_or(""),
+              "submission.yaml: `flags` is to be a list, as in: flags: [-std=c++20]")
+        << text;
+  }
+}
+
 TEST(Submissions, ARefusedFlagIsToldWithThoseThatAreTaken) {
   TemporaryDirectory scratch("test");
   put(scratch.path() / "a/spmm.cu", "");
