@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/json.h"
+#include "base/process.h"
 #include "base/reports_module.h"
 #include "base/say.h"
 #include "base/tables.h"
@@ -112,11 +113,16 @@ void sort_by_reasons(json& report, const std::vector<HarmlessMutant>& harmless) 
   }
 }
 
-json report_of(const MutantsOptions& options, const MutantTrials& trials, const std::string& key) {
+// What no trial changes. It is asked before them: after Ctrl-C no program can be started.
+struct Asked {
+  std::string key, toolkit;
+};
+
+json report_of(const MutantsOptions& options, const MutantTrials& trials, const Asked& asked) {
   json report{{"schema", kReportSchema},
               {"lab", options.lab},
-              {"of", key},
-              {"toolkit", find_toolchain().version},
+              {"of", asked.key},
+              {"toolkit", asked.toolkit},
               {"is_whole", options.solution.empty() && options.again.empty()},
               {"seed", options.seed},
               {"cases", trials.cases()},
@@ -226,10 +232,18 @@ void make_page(const json& report, const std::string& page) {
 
 json tried(MutantsOptions options, const Survivors& known, VerifyProgress& progress) {
   if (!options.again.empty()) options.only = not_refused(options.again);
-  const std::string key = key_of_mutants(options.lab);
+  const Asked asked{key_of_mutants(options.lab), find_toolchain().version};
   MutantTrials trials(options, known.harmless, progress);
-  trials.run();
-  return report_of(options, trials, key);
+  bool was_interrupted = false;
+  try {
+    trials.run();
+  } catch (const Interrupted&) {
+    if (trials.tried() == 0) throw;
+    was_interrupted = true;
+  }
+  json report = report_of(options, trials, asked);
+  if (was_interrupted) report["was_interrupted"] = true;
+  return report;
 }
 
 }  // namespace
@@ -238,7 +252,7 @@ MutantSample sample_mutants(const MutantsOptions& options, const std::vector<Har
                             VerifyProgress& progress) {
   MutantTrials trials(options, harmless, progress);
   trials.run();
-  json report = report_of(options, trials, "");
+  json report = report_of(options, trials, {});
   sort_by_reasons(report, harmless);
   MutantSample sample{{}, score_words(report)};
   for (const json& one : report.at("survivors"))
@@ -256,13 +270,19 @@ int try_mutants(const MutantsOptions& options) {
   if (report.at("lab") != options.lab)
     throw UsageError("{} is of lab {}", options.report, report.at("lab").get<std::string>());
   sort_by_reasons(report, known.harmless);
-  if (options.keep) keep(report);
+  const bool is_cut = options.report.empty() && report.value("was_interrupted", false);
+  if (options.keep && !is_cut) keep(report);
   if (!options.page.empty()) make_page(report, options.page);
   if (options.json) {
     fmt::print("{}\n", json_text(report, 1));
   } else {
     fmt::print("{}", text_of(report));
     if (options.report.empty()) progress.print(progress.summary());
+  }
+  if (is_cut) {
+    say("\ninterrupted; the report is of the mutants that were tried until then{}\n",
+        options.keep ? ", its score is not kept" : "");
+    return kExitInterrupted;
   }
   return options.check && !report.at("survivors").empty() ? kExitSurvivors : kExitGraded;
 }

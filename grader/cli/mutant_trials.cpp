@@ -343,8 +343,13 @@ void MutantTrials::work(const std::vector<std::size_t>& order, std::atomic<std::
 
 void MutantTrials::judge_mutant(JudgeServer& judge, Mutant& mutant) {
   std::map<std::string, Outputs> outputs;  // by the order of warps
-  if (known_to_be_reached(mutant).value_or(true)) outputs = judge_in_cases(judge, mutant);
-  if (mutant.fate == Mutant::Fate::kUntried) classify(judge, mutant, outputs);
+  try {
+    if (known_to_be_reached(mutant).value_or(true)) outputs = judge_in_cases(judge, mutant);
+    if (mutant.fate == Mutant::Fate::kUntried) classify(judge, mutant, outputs);
+  } catch (const Interrupted&) {
+    mutant.fate = Mutant::Fate::kUntried;
+    throw;
+  }
   const std::lock_guard lock(mutex_);
   ++tried_;
   if (mutant.fate == Mutant::Fate::kSurvived) ++survived_;

@@ -28,8 +28,10 @@ class MutantTrials {
   MutantTrials(const MutantsOptions& options, const std::vector<HarmlessMutant>& harmless,
                VerifyProgress& progress);
 
-  // Throws UsageError where a solution is not accepted as it is, Interrupted after Ctrl-C.
+  // Throws UsageError where a solution is not accepted as it is, Interrupted after Ctrl-C; what was tried until
+  // then is kept.
   void run();
+  std::size_t tried() const { return tried_; }
   // In the order of solutions, lines and operators.
   const std::vector<Mutant>& mutants() const { return mutants_; }
   std::vector<std::string> cases() const;

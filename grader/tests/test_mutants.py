@@ -6,11 +6,14 @@ import hashlib
 import html
 import json
 import os
+import re
+import signal
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import warpgrade
+from conftest import WARPGRADE, warpgrade
 from test_declared_lab import KERNEL, LAB, ORACLE, Project
 
 # A warp adds up all terms: with 32 of them no lane has two.
@@ -162,6 +165,28 @@ def test_a_line_that_no_case_reaches_is_told_apart(project: Project) -> None:
     report = mutants(project)
     assert RARE_LINE in {one["line"] for one in report["unreached"]}
     assert RARE_LINE not in {one["line"] for one in report["survivors"]}
+
+
+def test_what_was_tried_before_ctrl_c_is_reported(project: Project) -> None:
+    lab = lab_of(project, LAB)
+    command = [WARPGRADE, "labs", "mutants", "dot", "--all", "--json", "--keep"]
+    environment = os.environ | {"WARPGRADE_HOME": str(project.root)}
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        assert any(re.search(r"mutants.*: [1-9][0-9]* of [0-9]+ tried", line) for line in process.stderr)
+        process.send_signal(signal.SIGINT)
+        said, words = process.communicate(timeout=60)
+    assert process.returncode == 130, words
+    assert "its score is not kept" in words
+    assert not (lab / "mutants.json").exists()
+    report = json.loads(said)
+    assert 0 < report["tried"] < report["listed"]
+    (project.root / "report.json").write_text(said, encoding="utf-8")
+    assert f"{report['tried']} of " in project.warpgrade(
+        "labs", "mutants", "dot", "--report", project.root / "report.json"
+    )
 
 
 def test_grading_refuses_to_run_mutants(tmp_path: Path) -> None:
