@@ -124,7 +124,8 @@ class Shapes {
       item = of;
       for (const auto& [key, value] : of.items()) {
         const auto numbers = whole_numbers(value);
-        if (numbers.empty()) continue;
+        // `nodes: all` of a large graph would take long: so many as other cases name do as well.
+        if (numbers.empty() && (value != "all" || !spans_.contains(key))) continue;
         Span span = spans_.at(key);
         if (of.contains("draw")) span.high = numbers.front();
         item[key] = std::to_string(draw_number(span));

@@ -12,10 +12,10 @@
 //   m       int32, the same in all runs
 //   n       int32, the same in all runs
 //   k       int32, the same in all runs
-//   c       [m, n] fp32, device: holds garbage on entry, so write every element: row-major: sums of k products, in fp32 and no less
+//   c       [m, n] fp32, device: holds garbage on entry, so write every element: row-major: sums of k
+//   products, in fp32 and no less
 // Launch on `stream`, and return cudaGetLastError() so that a launch that failed is seen.
-cudaError_t matmul_run(const float* a, const float* b, int m, int n, int k, float* c,
-                       cudaStream_t stream) {
+cudaError_t matmul_run(const float* a, const float* b, int m, int n, int k, float* c, cudaStream_t stream) {
   (void)a, (void)b, (void)m, (void)n, (void)k, (void)c, (void)stream;
   return cudaErrorNotSupported;
 }
