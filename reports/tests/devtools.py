@@ -71,6 +71,10 @@ class Phone:
             raise RuntimeError(json.dumps(answer["exceptionDetails"]))
         return answer["result"].get("value")
 
+    def type(self, text: str) -> None:
+        """What the keyboard enters where the focus is."""
+        self._ask("Input.insertText", {"text": text}, self._session)
+
     def close(self) -> None:
         """Ends the browser."""
         self._process.kill()
