@@ -625,6 +625,14 @@ def test_every_program_lives_on_when_its_words_cannot_be_written(tmp_path: Path)
         hello = b'{"hello": true}\n'
         judge = subprocess.run([program], input=hello, stdout=full, stderr=full, timeout=60, check=False)
     assert judge.returncode >= 0
+    others = [WARPGRADE.parent / name for name in ("warpgrade-judging", "warpgrade-synth")]
+    others.append(WARPGRADE.parents[1] / "executor/warpgrade-executor")
+    spec = ROOT / "datasets/fits/cora.json"
+    for program in filter(Path.exists, others):  # what a build for use leaves out is not there
+        for words in ([], ["--nonsense"], [spec, tmp_path / "cora.npz", "--cpu"], [tmp_path / "none", "x"]):
+            with Path("/dev/full").open("wb") as full:
+                done = subprocess.run([program, *words], stdout=full, stderr=full, input=b"", timeout=60, check=False)
+            assert done.returncode >= 0, (program, words)
     reader, writer = os.pipe()
     os.close(reader)
     unread = subprocess.run([WARPGRADE, "labs"], stdout=writer, stderr=subprocess.PIPE, timeout=60, check=False)
