@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -59,16 +60,17 @@ void synth(const char* spec_file, const char* output, bool on_cpu) {
 
 }  // namespace
 
+// Words that cannot be written (a full disk) are lost: fmt::print would throw, and end the program by a signal.
 int main(int argc, char** argv) {
   const bool on_cpu = argc == 4 && std::strcmp(argv[3], "--cpu") == 0;
   if (argc != 3 && !on_cpu) {
-    fmt::print(stderr, "usage: warpgrade-synth SPEC.json OUTPUT.npz [--cpu]\n");
+    std::fputs("usage: warpgrade-synth SPEC.json OUTPUT.npz [--cpu]\n", stderr);
     return 2;
   }
   try {
     synth(argv[1], argv[2], on_cpu);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "error: {}\n", error.what());
+    std::fprintf(stderr, "error: %s\n", error.what());
     return 1;
   }
   return 0;

@@ -66,8 +66,11 @@ void write_all(int fd, const fs::path& file, const fs::path& path, std::string_v
 
 using Produce = std::function<void(const AddText&)>;
 
+// What of a file has to be on the disk before it has its name.
+enum class Synced { kAll, kNothing };
+
 // Writes the text to a fresh temporary file beside `path` and returns its name.
-fs::path write_temporary(const fs::path& path, const Produce& produce) {
+fs::path write_temporary(const fs::path& path, const Produce& produce, Synced synced = Synced::kAll) {
   static std::atomic<unsigned> counter{0};
   fs::path temporary = path;
   static const std::string host = [] {  // two nodes may have a process of one number
@@ -87,7 +90,10 @@ fs::path write_temporary(const fs::path& path, const Produce& produce) {
     unlink(temporary.c_str());
     throw;
   }
-  if (fsync(fd.get()) != 0 && errno != EINVAL && errno != EROFS) {
+  const bool is_synced =
+      synced == Synced::kNothing || fsync(fd.get()) == 0 || errno == EINVAL || errno == EROFS;
+  // NFS tells of a full disk here, where nothing was synced.
+  if (!is_synced || close(fd.release()) != 0) {
     const int error = errno;
     unlink(temporary.c_str());
     fail(error, "cannot write {}: {}", path.string(), std::strerror(error));
@@ -110,13 +116,26 @@ void write_text(const fs::path& path, std::string_view text) {
   write_text(path, [&](const AddText& add) { add(text); });
 }
 
-void write_text(const fs::path& path, const Produce& produce) {
-  const fs::path temporary = write_temporary(path, produce);
+namespace {
+
+void replace(const fs::path& path, const Produce& produce, Synced synced) {
+  const fs::path temporary = write_temporary(path, produce, synced);
   if (rename(temporary.c_str(), path.c_str()) != 0) {
     const int error = errno;
     unlink(temporary.c_str());
     fail(error, "cannot write {}: {}", path.string(), std::strerror(error));
   }
+}
+
+}  // namespace
+
+void write_text(const fs::path& path, const Produce& produce) {
+  replace(path, produce, Synced::kAll);
+}
+
+void write_unsynced(const fs::path& path, std::string_view text) {
+  replace(
+      path, [&](const AddText& add) { add(text); }, Synced::kNothing);
 }
 
 bool write_new_text(const fs::path& path, std::string_view text) {

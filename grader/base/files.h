@@ -19,6 +19,10 @@ void write_text(const std::filesystem::path& path, std::string_view text);
 using AddText = std::function<void(std::string_view part)>;
 void write_text(const std::filesystem::path& path, const std::function<void(const AddText& add)>& produce);
 
+// As write_text(), without waiting for the disk: for one of thousands of files that the same command makes anew.
+// After a power cut it may be empty.
+void write_unsynced(const std::filesystem::path& path, std::string_view text);
+
 // Creates `path` atomically unless it exists; returns false, leaving it alone, when it does. Safe on NFS.
 bool write_new_text(const std::filesystem::path& path, std::string_view text);
 

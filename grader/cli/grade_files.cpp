@@ -92,7 +92,7 @@ void GradeFiles::write_each(const std::string& format, const std::string& ending
     const std::string id = view.at("person").at("id");
     const auto why = contained([&] {
       inject("export", view.value("submission", json::object()).value("id", ""));
-      write_text(folder / (file_name_of(id) + ending), text_of(view));
+      write_unsynced(folder / (file_name_of(id) + ending), text_of(view));
     });
     if (why) troubles_.emplace(id, *why);
   }
@@ -132,7 +132,7 @@ void GradeFiles::write_ilias(const std::string& lab) {
     }
     const fs::path folder = root / (file_name_of(person.at("id")) + "_" + number);
     make_directories(folder);
-    write_text(folder / "feedback.txt", feedback_text(view));
+    write_scratch(folder / "feedback.txt", feedback_text(view));
     ++packed;
   }
   if (packed == 0) {

@@ -86,7 +86,12 @@ def test_a_site_that_gives_less_than_the_policy_allows_is_refused_with_the_sum(
     # 120 s of the task, 60 s to compile, 3 * 20 s of a case's calls, 120 s of the judge's.
     assert "judge: time: 2 is less" in short.stderr and "= 360 s" in short.stderr, short.stderr
     assert not (run.run / "rounds").exists()
-    done = run.batch(run.site())
+    # What a partition gives to who asks for nothing is less (slurm.conf(5), DefMemPerCPU), and makes no difference.
+    cluster.run("scontrol", "update", "PartitionName=gpu", "DefMemPerCPU=400")
+    try:
+        done = run.batch(run.site())
+    finally:
+        cluster.run("scontrol", "update", "PartitionName=gpu", "DefMemPerCPU=0")
     assert done.returncode == 0, done.stderr
     # squeue(1): %m is the least memory, %l the limit of time.
     jobs = json.loads((run.run / "rounds/1/submitted.json").read_text())
@@ -347,6 +352,34 @@ def test_status_says_where_tasks_are_and_why_they_wait(tmp_path: Path, cluster: 
 
 
 @needs_slurm
+def test_status_folds_what_was_given_up_and_judged_later(tmp_path: Path, cluster: Cluster) -> None:
+    """Who goes into a next round is named; what rounds left stays listed until it is judged, and is one line then."""
+    run = Run(tmp_path, cluster, {"ada": NAIVE, "bo": NAIVE})
+    opened = tmp_path / "open"
+    site = run.site(judge={"partition": "gpu", "setup": [f"test -e {opened}"]}, rounds=2)
+    assert run.batch(site).returncode == 0
+    wait_until("two rounds without a verdict", (run.run / "rounds/2/done.json").exists, 240)
+    log = run.scored()
+    for event, last in (("requeued", 1), ("gave_up", 2)):
+        told = [(e["submission"], e["round"]) for e in log if e["event"] == event]
+        assert sorted(told) == [("ada", last), ("bo", last)], log_lines(log)
+    text = run.call("status", run.run).stdout
+    assert "cases        [" in text and "0/4" in text, text
+    assert re.search(r"gave_up +2\n", text) and " gave_up ada: 2 rounds left cases without a verdict" in text, text
+    lost = [event for event in json.loads(run.call("status", run.run, "--json").stdout)["trouble"] if "log" in event]
+    assert lost and all(Path(event["log"]).exists() for event in lost), lost
+    opened.touch()
+    assert run.batch(site).returncode == 0
+    wait_until("the third round", (run.run / "rounds/3/done.json").exists, 240)
+    assert run.verdicts() == {"ada": ["accepted"] * 2, "bo": ["accepted"] * 2}
+    text = run.call("status", run.run).stdout
+    assert "4/4" in text and "gave_up" not in text.split("earlier trouble that is over: ")[0], text
+    assert "2 gave_up" in text.split("earlier trouble that is over: ")[1], text
+    told = json.loads(run.call("status", run.run, "--json").stdout)
+    assert told["trouble"] == [] and told["events"]["gave_up"] == 2 and told["events"]["requeued"] == 2, told
+
+
+@needs_slurm
 def test_rounds_go_on_when_a_full_disk_has_room_again(tmp_path: Path, cluster: Cluster) -> None:
     """The run's disk is full for longer than a task waits: no task aborts, and the next round comes by itself."""
     disk = tmp_path / "disk"
@@ -592,6 +625,14 @@ def test_every_program_lives_on_when_its_words_cannot_be_written(tmp_path: Path)
         hello = b'{"hello": true}\n'
         judge = subprocess.run([program], input=hello, stdout=full, stderr=full, timeout=60, check=False)
     assert judge.returncode >= 0
+    others = [WARPGRADE.parent / name for name in ("warpgrade-judging", "warpgrade-synth")]
+    others.append(WARPGRADE.parents[1] / "executor/warpgrade-executor")
+    spec = ROOT / "datasets/fits/cora.json"
+    for program in filter(Path.exists, others):  # what a build for use leaves out is not there
+        for words in ([], ["--nonsense"], [spec, tmp_path / "cora.npz", "--cpu"], [tmp_path / "none", "x"]):
+            with Path("/dev/full").open("wb") as full:
+                done = subprocess.run([program, *words], stdout=full, stderr=full, input=b"", timeout=60, check=False)
+            assert done.returncode >= 0, (program, words)
     reader, writer = os.pipe()
     os.close(reader)
     unread = subprocess.run([WARPGRADE, "labs"], stdout=writer, stderr=subprocess.PIPE, timeout=60, check=False)

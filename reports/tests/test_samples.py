@@ -26,7 +26,7 @@ def lines_of(folder: Path) -> list[str]:
 def test_what_is_left_is_the_record_without_its_samples(run_folder: Path) -> None:
     timed = 0
     for line in lines_of(run_folder):
-        short = without_samples(line)
+        short = without_samples(line.encode())
         if short is None:
             continue
         whole = json.loads(line)
@@ -66,7 +66,7 @@ def test_both_ways_to_read_give_the_same_run_but_for_the_samples(run_folder: Pat
     ],
 )
 def test_no_other_field_and_no_text_is_taken_for_the_samples(record: dict[str, Any]) -> None:
-    short = without_samples(canonical(record))
+    short = without_samples(canonical(record).encode())
     if short is None or not has_no_samples(json.loads(short)):
         return  # then all of it is read
     record["timing"]["samples"] = {}

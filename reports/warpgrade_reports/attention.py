@@ -39,7 +39,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true", help="for programs")
     options = parser.parse_args(arguments)
     try:
-        run = read_run(options.run, samples=False)
+        run = read_run(options.run, samples=False, brief=True)
         people, _ = read_people(options.people)
         for row, person in enumerate(people):
             person["row"] = row

@@ -8,8 +8,8 @@ import json
 import re
 from typing import Any
 
-_KEY = '"checksum":"'
-_FIELD = re.compile(r'"checksum":"([0-9a-f]{64})",?')
+_KEY = b'"checksum":"'
+_FIELD = re.compile(rb'"checksum":"([0-9a-f]{64})",?')
 
 
 class Seal(enum.Enum):
@@ -20,7 +20,7 @@ class Seal(enum.Enum):
     ABSENT = "absent"
 
 
-def seal_of(line: str, record: dict[str, Any]) -> Seal:
+def seal_of(line: bytes, record: dict[str, Any]) -> Seal:
     """The state of a record that was read from `line`.
 
     Lines are canonical already, so the field is cut out of the text: writing the numbers anew could
@@ -31,20 +31,19 @@ def seal_of(line: str, record: dict[str, Any]) -> Seal:
         return Seal.ABSENT
     if checksum == sealed_by(line):
         return Seal.WHOLE
-    rest = {key: value for key, value in json.loads(line).items() if key != "checksum"}  # not with plain texts
+    texts = json.loads(line.decode("utf-8", errors="replace"))  # not plain ones
+    rest = {key: value for key, value in texts.items() if key != "checksum"}
     canonical = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return Seal.WHOLE if _sha256(canonical) == checksum else Seal.BROKEN
+    return Seal.WHOLE if hashlib.sha256(canonical.encode()).hexdigest() == checksum else Seal.BROKEN
 
 
-def sealed_by(line: str) -> str | None:
+def sealed_by(line: bytes) -> str | None:
     """The checksum in a canonical line, if it is the rest's; None where it is not, or where it cannot be told so."""
     begin = line.find(_KEY)  # a quote within a text is escaped, so a text cannot look like the field
     field = _FIELD.match(line, begin) if begin >= 0 else None
     if field is None or line.find(_KEY, field.end()) >= 0:
         return None
-    rest = f"{line[:begin]}{line[field.end() :]}"
-    return field[1] if _sha256(rest.strip()) == field[1] else None
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+    found = hashlib.sha256(line[:begin].lstrip())
+    found.update(line[field.end() :].rstrip())
+    checksum = field[1].decode()
+    return checksum if found.hexdigest() == checksum else None

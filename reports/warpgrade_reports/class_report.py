@@ -386,7 +386,7 @@ def main(arguments: list[str] | None = None) -> int:
     caller = _Caller(options.half)
     try:
         refuse_strangers(output)
-        run = read_run(options.run, samples=False)
+        run = read_run(options.run, samples=False, brief=True)
         if caller.is_gone(now=True):
             return 0
         if not run.students:
@@ -395,7 +395,7 @@ def main(arguments: list[str] | None = None) -> int:
         if options.keep_fingerprints:
             kept, names = options.keep_fingerprints, options.fingerprint_names
             keep_fingerprints(similar.comparison, options.run, kept, names=names)
-        ladder = read_run(options.ladder, samples=False) if options.ladder else None
+        ladder = read_run(options.ladder, samples=False, brief=True) if options.ladder else None
         if caller.is_gone(now=False):
             return 0
         listed = read_people(options.people)

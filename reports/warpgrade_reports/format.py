@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterable
 from functools import lru_cache
@@ -121,6 +122,9 @@ def bounds_of(low: float | None, high: float | None) -> str:
 def plural(number: int, noun: str) -> str:
     """1 case, 2 cases."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+escape = _remembered(html.escape)  # of HTML
 
 
 @_remembered

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from html import escape
 
 from warpgrade_reports import format as fmt
 from warpgrade_reports.chart import Chart, Row, Scale, scale_of
+from warpgrade_reports.format import escape
 
 WIDTH = 340
 _LEFT, _RIGHT = 6, 334

@@ -10,11 +10,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
-from html import escape
 from typing import Any
 
 from warpgrade_reports import format as fmt
 from warpgrade_reports.chart import Scale, log_range, median
+from warpgrade_reports.format import escape
 from warpgrade_reports.model import CaseSpec, Run
 
 LEAST = 3  # times; fewer are no ranking

@@ -4,31 +4,31 @@ from __future__ import annotations
 
 from typing import Any
 
-_KEY = '"samples":'
+_KEY = b'"samples":'
 
 
-def without_samples(text: str) -> str | None:
+def without_samples(text: bytes) -> bytes | None:
     """The text with an empty object in the place of the one field `samples`; None where it is not one object."""
     key = text.find(_KEY)
     begin = key + len(_KEY)
     # Of two fields that end so, one is not the timing's; has_no_samples() says whose the only one was.
-    if key < 0 or text[begin : begin + 1] != "{" or _KEY in text[begin:]:
+    if key < 0 or text[begin : begin + 1] != b"{" or text.find(_KEY, begin) >= 0:
         return None
     end = _end_of_object(text, begin)
-    return f"{text[:begin]}{{}}{text[end:]}" if end else None
+    return b"%b{}%b" % (text[:begin], text[end:]) if end else None
 
 
-def _end_of_object(text: str, begin: int) -> int:
+def _end_of_object(text: bytes, begin: int) -> int:
     """Behind the bracket that closes the one at `begin`; 0: none does, or texts in between make it doubtful."""
     depth, end = 0, begin
     while end == begin or depth > 0:
-        close = text.find("}", end)
+        close = text.find(b"}", end)
         if close < 0:
             return 0
-        depth += text.count("{", end, close) - 1
+        depth += text.count(b"{", end, close) - 1
         end = close + 1
     inside = text[begin:end]
-    doubtful = "\\" in inside or any("{" in word or "}" in word for word in inside.split('"')[1::2])
+    doubtful = b"\\" in inside or any(b"{" in word or b"}" in word for word in inside.split(b'"')[1::2])
     return 0 if doubtful else end
 
 

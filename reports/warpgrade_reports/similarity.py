@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import zlib
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -46,20 +47,30 @@ class Place(NamedTuple):
 
 
 class Places(Mapping[int, Place]):
-    """A place a fingerprint, kept as numbers: a class has half a million, and they come from other processes."""
+    """A place a fingerprint, kept as numbers: a class has half a million, and they come from other processes.
+
+    Where one is, is asked of few programs: those that a pair is shown of.
+    """
 
     def __init__(self, files: Sequence[str] = (), kept: Mapping[int, tuple[int, int, int]] | None = None) -> None:
-        self._files, self._kept = files, kept or {}
+        self._files = files
+        self._values = array("L", kept or ())
+        self._numbers = array("L", chain.from_iterable((kept or {}).values()))
+
+    @cached_property
+    def _index(self) -> dict[int, int]:
+        return {value: 3 * at for at, value in enumerate(self._values)}
 
     def __getitem__(self, value: int) -> Place:
-        file, line, last = self._kept[value]
+        at = self._index[value]
+        file, line, last = self._numbers[at : at + 3]
         return Place(self._files[file], line, last)
 
     def __iter__(self) -> Iterator[int]:
-        return iter(self._kept)
+        return iter(self._values)
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._values)
 
 
 def grams(found: list[Token], gram: int = GRAM) -> list[int]:
@@ -168,7 +179,7 @@ class Comparison:
         common: set[int] = set()
         for group in (self.programs, *self.earlier):
             most = max(COMMON_LEAST, COMMON_SHARE * len(group))
-            holders = Counter(value for program in group for value in program.places)
+            holders = Counter(chain.from_iterable(program.places for program in group))
             common.update(value for value, count in holders.items() if count > most)
         return self.given | common
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from warpgrade_reports.text import is_plain_json, plain_json, plain_text
 
+_EXACT = 1 << 53  # whole numbers below it are floats too
 _DECODER = json.JSONDecoder(parse_constant=lambda _: None)  # json.loads makes one each time
 
 
@@ -92,6 +93,8 @@ class Node:
             return found
         if found is None:
             return None
+        if type(found) is int and -_EXACT < found < _EXACT:
+            return float(found)
         if isinstance(found, bool) or not isinstance(found, int | float):
             raise self._wrong(key, "a number")
         return finite(found)
@@ -149,8 +152,10 @@ class Node:
             raise self.error(f'expected schema "{schema}", got {json.dumps(found, ensure_ascii=False)}')
 
 
-def parse_node(text: str, place: str, next_step: str) -> Node:
+def parse_node(text: str | bytes, place: str, next_step: str) -> Node:
     """One JSON object with plain texts. NaN and infinities, which some writers emit, become null: not known."""
+    if isinstance(text, bytes):
+        text = text.decode("utf-8", errors="replace")
     try:
         value = _DECODER.decode(text)
         value = value if is_plain_json(text) else plain_json(value)
@@ -170,13 +175,16 @@ def read_raw(path: Path, next_step: str) -> str:
         raise ReportInputError(str(path), f"expected a readable file, got: {reason}", next_step) from error
 
 
-def raw_lines(path: Path, next_step: str) -> Iterator[tuple[int, str]]:
-    """The lines of a file of JSON with their numbers, from 1, one in memory at a time; empty ones are left out."""
+def raw_lines(path: Path, next_step: str) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file of JSON with their numbers, from 1, one in memory at a time; empty ones are left out.
+
+    As bytes: of a record most is left out before it is read as text.
+    """
     try:
         with path.open("rb") as lines:
             for number, line in enumerate(lines, start=1):
                 if line.strip():
-                    yield number, line.rstrip(b"\n").decode("utf-8", errors="replace")
+                    yield number, line.rstrip(b"\n")
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise ReportInputError(str(path), f"expected a readable file, got: {reason}", next_step) from error

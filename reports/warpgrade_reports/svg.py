@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
 
 from warpgrade_reports import format as fmt
 from warpgrade_reports import narrow
 from warpgrade_reports.chart import Chart, Mark, Row, Scale, Style, median, scale_of
+from warpgrade_reports.format import escape
 
 WIDTH = 960
 LABEL_WIDTH = 172

@@ -6,6 +6,10 @@
 Makes a synthetic class (26 cases for speed, 3 for correctness) and its hand-ins, then runs each command once. Prints
 seconds on the wall, seconds of processors, and the largest process's memory. On a busy machine only the latter two say
 something; the load is printed. --keep leaves the class in FOLDER, and takes it from there the next time.
+
+`phone` opens what report and export wrote in a browser that is as large as a phone and four times as slow as this
+machine (DevTools' Emulation.setCPUThrottlingRate), each page three times, and prints the slowest: when the first of it
+was drawn and when all of it was there.
 """
 
 from __future__ import annotations
@@ -20,8 +24,17 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
+PAGES = (
+    "report/index.html",
+    "report/class/1.html",
+    "export/feedback/index.html",
+    "export/class-report/index.html",
+    "export/leaderboard.html",
+)
 PART = 50  # students made at once: the generator holds all records of a part
 sys.path.append(str(ROOT / "reports/tests"))
+from browser import CHROMIUM  # noqa: E402
+from devtools import Phone  # noqa: E402
 from measured_command import measured  # noqa: E402
 from synthetic_class import SyntheticClass  # noqa: E402
 
@@ -63,12 +76,35 @@ def make_hand_ins(run: Path, folder: Path) -> None:
         shutil.copytree(run / attempt["snapshot"], folder / attempt["student"])
 
 
+def open_on_a_phone(run: Path, profile: Path) -> dict[str, dict[str, float]]:
+    """The pages that are there, each opened three times: bytes, elements and the slowest times in milliseconds."""
+    student = next((run / "export/feedback").glob("*/index.html"), run / "none")
+    pages = [run / page for page in PAGES] + [student]
+    found: dict[str, dict[str, float]] = {}
+    phone = Phone(profile)
+    for page in pages:
+        if not page.exists():
+            continue
+        told = [phone.open(page) for _ in range(3)]
+        name = str(page.relative_to(run))
+        found[name] = most = {key: max(one[key] for one in told) for key in ("bytes", "elements", "drawn", "ready")}
+        print(
+            f"phone {name:<34} {most['bytes'] / 1000:5.0f} KB {most['elements']:6.0f} elements, first drawn after "
+            f"{most['drawn']:5.0f} ms, all there after {most['ready']:5.0f} ms",
+            flush=True,
+        )
+    phone.close()
+    return found
+
+
 def main() -> None:
     """Prints a line a command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--students", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="of the commands, for instance score")
+    parser.add_argument(
+        "--only", nargs="+", default=[], metavar="NAME", help="of the commands, for instance score; or phone"
+    )
     parser.add_argument("--output", type=Path, help="also write the figures as JSON")
     parser.add_argument("--keep", type=Path, metavar="FOLDER")
     options = parser.parse_args()
@@ -100,11 +136,14 @@ def main() -> None:
                 f"{told['memory_mb']:7.0f} MiB",
                 flush=True,
             )
+        pages = {}
+        if CHROMIUM and (not options.only or "phone" in options.only):
+            pages = open_on_a_phone(run, Path(scratch) / "browser")
         count = sum(1 for _ in (run / "cases").glob("*/*.json"))
         load = os.getloadavg()[0]
         print(f"{options.students} students, {count} records, {os.cpu_count()} cores, load {load:.1f}")
         if options.output:
-            figures = {"students": options.students, "records": count, "load": load, "commands": found}
+            figures = {"students": options.students, "records": count, "load": load, "commands": found, "phone": pages}
             options.output.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 
 

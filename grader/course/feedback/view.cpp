@@ -430,8 +430,9 @@ std::vector<json> feedback_views(const Policy& policy, const RunParts& parts,
     if (trouble) shared = viewer.points_alone(scored, *trouble);
     const auto name = names.find(scored.at("id").get<std::string>());
     if (policy.visibility.leaderboard && name != names.end()) shared["pseudonym"] = name->second;
-    for (const std::string& member : members_of(scored)) {
-      json view = shared;
+    const std::vector<std::string> members = members_of(scored);
+    for (const std::string& member : members) {
+      json view = &member == &members.back() ? std::move(shared) : shared;
       view["person"] = viewer.person(member, scored.value("title", ""));
       if (json refused = viewer.refused_attempts(member); !refused.empty())
         view["refused_attempts"] = std::move(refused);

@@ -1,5 +1,6 @@
 #include "course/record/record_text.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/hash.h"
@@ -76,7 +77,9 @@ enum class Wanted { kNothing, kPart, kAll };
 Wanted wanted_of(const Fields& fields, std::string_view path) {
   Wanted found = Wanted::kNothing;
   for (const std::string& field : fields) {
-    if (!field.starts_with(path)) continue;
+    // Of one object's fields the last letters differ sooner than the first ones, which are the object's path.
+    const std::size_t last = path.size() - 1;
+    if (field.size() <= last || field[last] != path[last] || !field.starts_with(path)) continue;
     if (field.size() == path.size()) return Wanted::kAll;
     if (field[path.size()] == '/') found = Wanted::kPart;
   }
@@ -99,7 +102,15 @@ class Within {
   std::size_t before_;
 };
 
+// Whether it is a text of JSON without an escape, a control or a letter beyond ASCII.
+bool is_simple_string(std::string_view text) {
+  return text.size() >= 2 && text.front() == '"' && text.back() == '"' &&
+         std::all_of(text.begin() + 1, text.end() - 1,
+                     [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
+}
+
 std::optional<json> parsed(std::string_view text) {
+  if (is_simple_string(text)) return json(text.substr(1, text.size() - 2));  // half of what is asked for
   json value = json::parse(text, nullptr, false);
   return value.is_discarded() ? std::nullopt : std::optional(std::move(value));
 }

@@ -170,7 +170,7 @@ std::vector<std::string> Cluster::jobs(const std::string& name, bool live_only) 
     // One that was cancelled is as if it had not been submitted. One that sbatch refused stays for a while,
     // as FAILED; of a task that ran and failed the records are what counts.
     const bool is_none = line.ends_with(" CANCELLED") || line.ends_with(" FAILED");
-    if (id.empty() || is_none || (!ids.empty() && ids.back() == id)) continue;
+    if (id.empty() || is_none || std::find(ids.begin(), ids.end(), id) != ids.end()) continue;
     ids.push_back(id);
   }
   return ids;

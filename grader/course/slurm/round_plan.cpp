@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/process.h"
+#include "base/say.h"
 #include "base/toolchain.h"
 #include "course/batch/class_run.h"
 #include "course/slurm/need.h"
@@ -272,6 +273,16 @@ void Rounds::withdraw(const std::vector<std::string>& submitted, const UsageErro
                    run, site_.file);
 }
 
+// An sbatch that was ended with us may have entered its job: the next call finds it by its name.
+std::string Rounds::entered_text(int round, const std::vector<std::string>& jobs) const {
+  const std::string run = folder_.root().string();
+  return fmt::format(
+      "{} of the {} jobs of round {} are entered{}{}; `warpgrade resume {}` enters the others, `warpgrade "
+      "cancel {}` "
+      "ends those that are",
+      jobs.size(), names_of(round).size(), round, jobs.empty() ? "" : ": ", fmt::join(jobs, ", "), run, run);
+}
+
 std::string Rounds::submit(int round) {
   const json planned = plan_file(round);
   const RoundPlan plan = plan_of(round);
@@ -281,6 +292,9 @@ std::string Rounds::submit(int round) {
   json ids;
   try {
     ids = submit_all(round, planned, submitted);
+  } catch (const Interrupted&) {
+    say("\n{}\n", entered_text(round, submitted));
+    throw;
   } catch (const DiskFull&) {
     throw;  // what was submitted is found again by its name
   } catch (const UsageError& why) {

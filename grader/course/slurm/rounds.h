@@ -79,6 +79,7 @@ class Rounds {
   int memory_times(int round, const nlohmann::json& planned);
   std::string submit(int round);
   nlohmann::json submit_all(int round, const nlohmann::json& planned, std::vector<std::string>& submitted);
+  std::string entered_text(int round, const std::vector<std::string>& jobs) const;
   [[noreturn]] void withdraw(const std::vector<std::string>& submitted, const UsageError& why);
   std::string script_text(const char* kind) const;
   std::vector<std::string> array_options(const SiteTask& task, int round, const char* kind,

@@ -138,8 +138,8 @@ RoundReport Rounds::report(int round) {
   report.logs = (folder_of(round) / "log").string();
   const auto all = places(round);
   if (all.empty() && !report.done) {
-    report.problem = fmt::format("its jobs are not submitted yet: `warpgrade resume {}` submits them",
-                                 folder_.root().string());
+    report.problem =
+        entered_text(round, cluster_.jobs(fmt::format("{}", fmt::join(names_of(round), ",")), false));
     return report;
   }
   std::map<std::string, ReportedTask> tasks;

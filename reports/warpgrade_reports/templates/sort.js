@@ -29,7 +29,8 @@ for (const table of document.querySelectorAll("table.sortable")) {
 for (const field of document.querySelectorAll("input[data-table]")) {
   const rows = [...document.getElementById(field.dataset.table).tBodies[0].rows];
   const told = field.closest(".search").querySelector("[role=status]");
-  const texts = rows.map((row) => row.textContent.normalize("NFKD").toLowerCase());
+  const textOf = (row) => [...row.cells].map((cell) => cell.textContent).join("\n");  // no word goes over two cells
+  const texts = rows.map((row) => textOf(row).normalize("NFKD").toLowerCase());
   field.addEventListener("input", () => {
     const words = field.value.normalize("NFKD").toLowerCase().split(/\s+/).filter(Boolean);
     let shown = 0;
