@@ -153,26 +153,45 @@ void GlobalRaces::fence(const Warp& w) const {
   if (releases_) releases_->fence(w.block->linear, w.block->races->order());
 }
 
-void GlobalRaces::note_write(const Warp& w, const Inst& i, AccessKind kind) const {
-  const bool tells = kind == AccessKind::atomic || w.block->program->synchronizes[i.index] != 0;
-  releases_->write(w.block->linear, w.block->races->order(), tells);
+// What other blocks may see of an access, and learn by it, before it is done.
+void GlobalRaces::note_meeting(const Warp& w, const Inst& i, AccessKind kind) const {
+  const Program& program = *w.block->program;
+  const uint8_t role = program.block_roles[i.index];
+  const bool writes = kind != AccessKind::load;
+  if (writes) releases_->write(w.block->linear);
+  if (kind != AccessKind::atomic && !program.synchronizes[i.index] && !(role & kGivesLockBack)) return;
+  const auto learns = role & kLearnsByWaiting    ? BlockReleases::Learns::by_waiting
+                      : role & kLearnsByCounting ? BlockReleases::Learns::by_counting
+                                                 : BlockReleases::Learns::nothing;
+  releases_->meet(w.block->linear, w.block->races->order(), writes, learns);
 }
 
-// A plain load of what another block has stored plainly, behind the place where the two meet.
-bool GlobalRaces::is_told_without_fence(const LaneAccess& a, const GlobalStamp& theirs) const {
+// A plain load of what another block has stored plainly, behind the place where the two meet; or a store of
+// both within a lock.
+GlobalRaces::Telling GlobalRaces::telling(const LaneAccess& a, const GlobalStamp& theirs) const {
   const Program& program = *a.w.block->program;
   const uint32_t instruction = instruction_of(theirs.whom);
-  if (!releases_ || a.kind != AccessKind::load || a.i.index <= program.blocks_meet_at) return false;
-  if (instruction >= program.code.size() || !program.texts[instruction].starts_with("st")) return false;
-  if (program.synchronizes[a.i.index] || program.synchronizes[instruction]) return false;
-  return releases_->told_without_fence(theirs.block, theirs.when) && !may_poll(program, a.i.index);
+  if (!releases_ || a.kind == AccessKind::atomic || a.i.index <= program.blocks_meet_at)
+    return Telling::ordered;
+  if (instruction >= program.code.size() || !program.texts[instruction].starts_with("st"))
+    return Telling::ordered;
+  if (program.synchronizes[a.i.index] || program.synchronizes[instruction]) return Telling::ordered;
+  const auto role = program.block_roles[a.i.index];
+  const bool in_lock = (role & program.block_roles[instruction] & kWithinLock) != 0;
+  if (a.kind == AccessKind::store && (!in_lock || is_silent_store(a.w, a.i, a.lane, a.host)))
+    return Telling::ordered;
+  if (!(role & kWithinLock) && may_poll(program, a.i.index)) return Telling::ordered;
+  if (releases_->told_without_fence(theirs.block, theirs.when)) return Telling::told_without_fence;
+  const bool learned = releases_->learned_without_fence(theirs.block, theirs.when, a.w.block->linear,
+                                                        a.w.block->races->order());
+  return learned ? Telling::learned_without_fence : Telling::ordered;
 }
 
 bool GlobalRaces::is_race(const LaneAccess& a, const GlobalStamp& theirs) const {
   if (theirs.launch() != launch_ || (theirs.bytes() & a.mine.bytes()) == 0) return false;
   const BlockOrder& order = a.w.block->races->order();
   if (theirs.block != a.mine.block) {
-    if (!between_blocks_) return is_told_without_fence(a, theirs);
+    if (!between_blocks_) return telling(a, theirs) != Telling::ordered;
   } else if (!is_unordered(theirs.when, theirs.whom, a.mine.whom, order.all_since(),
                            order.lanes_since(a.w.index)[a.lane])) {
     return false;
@@ -198,8 +217,11 @@ bool GlobalRaces::report_if_race(const LaneAccess& a, const GlobalStamp& theirs)
   if (a.w.block->launch->spoil_trial()) return true;
   const uint64_t address = a.allocation.begin + a.offset;
   const Allocation named = DeviceHeap::instance().named(a.allocation, address);
+  const bool learned = !between_blocks_ && theirs.block != a.mine.block &&
+                       telling(a, theirs) == Telling::learned_without_fence;
   report_race(
-      a.w, a.i, a.lane, a.bytes, a.kind, {instruction_of(theirs.whom), thread_of(theirs.whom), theirs.block},
+      a.w, a.i, a.lane, a.bytes, a.kind,
+      {instruction_of(theirs.whom), thread_of(theirs.whom), theirs.block, learned},
       {Space::global, named.name, named.bytes(), static_cast<int64_t>(address - named.begin), address});
   return true;
 }
@@ -229,7 +251,7 @@ bool GlobalRaces::pass_row(Warp& w, const Inst& i, uint32_t bytes, AccessKind ki
   if (bytes % kWord != 0 || w.block->program->synchronizes[i.index]) return false;
   if (w.worker->undo != nullptr) w.block->launch->limit_undo(*w.worker);
   const bool stores = kind == AccessKind::store;
-  if (releases_ && stores) note_write(w, i, kind);
+  if (releases_ && stores) note_meeting(w, i, kind);
   const Allocation* allocation = nullptr;
   const GlobalShadow* shadow = shadow_of(w, i, row.low, &allocation);
   if (shadow == nullptr) return true;
@@ -281,7 +303,7 @@ void GlobalRaces::check(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind,
     if (AsyncCopies* copies = async_copies(w)) copies->order().use_flag(w.index, order.now());
     order.order_all();
   }
-  if (releases_ && kind != AccessKind::load) note_write(w, i, kind);
+  if (releases_) note_meeting(w, i, kind);
   // Lanes that read one place read it once.
   uint32_t left = kind == AccessKind::load && x.low == x.high ? w.mask & -w.mask : w.mask;
   while (left != 0) {  // an allocation at a time: nearly always the only one

@@ -77,8 +77,11 @@ class GlobalRaces {
     return !is_unordered(theirs.when, theirs.whom, mine.whom, all_since, lane_since);
   }
   bool looks_between_blocks() const { return between_blocks_ || releases_ != nullptr; }
-  void note_write(const Warp& w, const Inst& i, AccessKind kind) const;
-  bool is_told_without_fence(const LaneAccess& a, const GlobalStamp& theirs) const;
+  void note_meeting(const Warp& w, const Inst& i, AccessKind kind) const;
+  // Whether a block has told another of what it stored, and which fence between is missing: its own, or
+  // that of the one who learned of it.
+  enum class Telling { ordered, told_without_fence, learned_without_fence };
+  Telling telling(const LaneAccess& a, const GlobalStamp& theirs) const;
   bool is_race(const LaneAccess& a, const GlobalStamp& theirs) const;
   bool report_if_race(const LaneAccess& a, const GlobalStamp& theirs) const;
   const GlobalShadow* shadow_of(const Warp& w, const Inst& i, uint64_t host,
