@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "check/order.h"
 #include "exec/handlers.h"
 
 #if defined(__x86_64__)
