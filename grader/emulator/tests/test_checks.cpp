@@ -79,7 +79,9 @@ TEST_P(SuitePatterns, wrong_ones_and_notes_are_told_at_their_line) {
 
 INSTANTIATE_TEST_SUITE_P(
     Emulator, SuitePatterns,
-    testing::Values(Pattern{"halo_without_barrier", "shared_race", "__syncthreads()"},
+    testing::Values(Pattern{"place_of_the_lane", "shared_race", "The index names the lane alone"},
+                    Pattern{"counts_of_the_lane", "shared_race", "The index names the lane alone"},
+                    Pattern{"halo_without_barrier", "shared_race", "__syncthreads()"},
                     Pattern{"same_values_without_barrier", "shared_race", "__syncthreads()"},
                     Pattern{"two_steps_in_a_launch", "global_race", "two kernels"},
                     Pattern{"counts_without_barrier", "shared_race", "__syncthreads()"},

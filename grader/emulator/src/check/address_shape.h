@@ -8,6 +8,7 @@ struct Program;
 
 struct AddressShape {
   bool by_thread = false;  // the thread's number in its block is part of it
+  bool by_lane = false;    // its number in its warp alone is, as in `sums[threadIdx.x % 32]`
   bool by_block = false;   // and so is the block's
   bool by_data = false;    // and so is a value from memory, as in `count[key[i]]`
   // A loop adds something to it in which the size of the grid is no factor, as in `i += blockDim.x`.

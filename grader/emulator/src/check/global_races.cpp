@@ -1,13 +1,10 @@
 #include "check/global_races.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <map>
 #include <mutex>
-#include <new>
 
 #include "check/race_report.h"
 #include "check/shared_races.h"
@@ -21,6 +18,7 @@ namespace warpgrade::emu {
 namespace {
 
 constexpr uint64_t kWord = 4;
+constexpr uint32_t kGroupsOfACacheLine = 64 / sizeof(GlobalStamp);
 constexpr uint32_t kLaunchMask = ~0u >> 4;  // launches are told apart within 2^28
 
 // Which bytes of `word` an access of [offset, offset + bytes) touches.
@@ -78,19 +76,6 @@ bool may_write(const Launch& launch, const Allocation& a) {
 }
 
 }  // namespace
-
-GlobalShadow::GlobalShadow(uint64_t bytes) : words_(bytes / kWord + 1) {
-  void* memory = mmap(nullptr, 2 * words_ * sizeof(GlobalStamp), PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) throw std::bad_alloc();
-  // Eight times as much as what it follows: with small pages most of its cost would be page faults.
-  madvise(memory, 2 * words_ * sizeof(GlobalStamp), MADV_HUGEPAGE);
-  stamps_ = static_cast<GlobalStamp*>(memory);
-}
-
-GlobalShadow::~GlobalShadow() {
-  munmap(stamps_, 2 * words_ * sizeof(GlobalStamp));
-}
 
 GlobalRaces::GlobalRaces(Launch& launch)
     : launch_(ShadowTable::instance().next_launch()),
@@ -153,26 +138,45 @@ void GlobalRaces::fence(const Warp& w) const {
   if (releases_) releases_->fence(w.block->linear, w.block->races->order());
 }
 
-void GlobalRaces::note_write(const Warp& w, const Inst& i, AccessKind kind) const {
-  const bool tells = kind == AccessKind::atomic || w.block->program->synchronizes[i.index] != 0;
-  releases_->write(w.block->linear, w.block->races->order(), tells);
+// What other blocks may see of an access, and learn by it, before it is done.
+void GlobalRaces::note_meeting(const Warp& w, const Inst& i, AccessKind kind) const {
+  const Program& program = *w.block->program;
+  const uint8_t role = program.block_roles[i.index];
+  const bool writes = kind != AccessKind::load;
+  if (writes) releases_->write(w.block->linear);
+  if (kind != AccessKind::atomic && !program.synchronizes[i.index] && !(role & kGivesLockBack)) return;
+  const auto learns = role & kLearnsByWaiting    ? BlockReleases::Learns::by_waiting
+                      : role & kLearnsByCounting ? BlockReleases::Learns::by_counting
+                                                 : BlockReleases::Learns::nothing;
+  releases_->meet(w.block->linear, w.block->races->order(), writes, learns);
 }
 
-// A plain load of what another block has stored plainly, behind the place where the two meet.
-bool GlobalRaces::is_told_without_fence(const LaneAccess& a, const GlobalStamp& theirs) const {
+// A plain load of what another block has stored plainly, behind the place where the two meet; or a store of
+// both within a lock.
+GlobalRaces::Telling GlobalRaces::telling(const LaneAccess& a, const GlobalStamp& theirs) const {
   const Program& program = *a.w.block->program;
   const uint32_t instruction = instruction_of(theirs.whom);
-  if (!releases_ || a.kind != AccessKind::load || a.i.index <= program.blocks_meet_at) return false;
-  if (instruction >= program.code.size() || !program.texts[instruction].starts_with("st")) return false;
-  if (program.synchronizes[a.i.index] || program.synchronizes[instruction]) return false;
-  return releases_->told_without_fence(theirs.block, theirs.when) && !may_poll(program, a.i.index);
+  if (!releases_ || a.kind == AccessKind::atomic || a.i.index <= program.blocks_meet_at)
+    return Telling::ordered;
+  if (instruction >= program.code.size() || !program.texts[instruction].starts_with("st"))
+    return Telling::ordered;
+  if (program.synchronizes[a.i.index] || program.synchronizes[instruction]) return Telling::ordered;
+  const auto role = program.block_roles[a.i.index];
+  const bool in_lock = (role & program.block_roles[instruction] & kWithinLock) != 0;
+  if (a.kind == AccessKind::store && (!in_lock || is_silent_store(a.w, a.i, a.lane, a.host)))
+    return Telling::ordered;
+  if (!(role & kWithinLock) && may_poll(program, a.i.index)) return Telling::ordered;
+  if (releases_->told_without_fence(theirs.block, theirs.when)) return Telling::told_without_fence;
+  const bool learned = releases_->learned_without_fence(theirs.block, theirs.when, a.w.block->linear,
+                                                        a.w.block->races->order());
+  return learned ? Telling::learned_without_fence : Telling::ordered;
 }
 
 bool GlobalRaces::is_race(const LaneAccess& a, const GlobalStamp& theirs) const {
   if (theirs.launch() != launch_ || (theirs.bytes() & a.mine.bytes()) == 0) return false;
   const BlockOrder& order = a.w.block->races->order();
   if (theirs.block != a.mine.block) {
-    if (!between_blocks_) return is_told_without_fence(a, theirs);
+    if (!between_blocks_) return telling(a, theirs) != Telling::ordered;
   } else if (!is_unordered(theirs.when, theirs.whom, a.mine.whom, order.all_since(),
                            order.lanes_since(a.w.index)[a.lane])) {
     return false;
@@ -198,8 +202,11 @@ bool GlobalRaces::report_if_race(const LaneAccess& a, const GlobalStamp& theirs)
   if (a.w.block->launch->spoil_trial()) return true;
   const uint64_t address = a.allocation.begin + a.offset;
   const Allocation named = DeviceHeap::instance().named(a.allocation, address);
+  const bool learned = !between_blocks_ && theirs.block != a.mine.block &&
+                       telling(a, theirs) == Telling::learned_without_fence;
   report_race(
-      a.w, a.i, a.lane, a.bytes, a.kind, {instruction_of(theirs.whom), thread_of(theirs.whom), theirs.block},
+      a.w, a.i, a.lane, a.bytes, a.kind,
+      {instruction_of(theirs.whom), thread_of(theirs.whom), theirs.block, learned},
       {Space::global, named.name, named.bytes(), static_cast<int64_t>(address - named.begin), address});
   return true;
 }
@@ -208,8 +215,100 @@ void GlobalRaces::forget(uint32_t allocation, uint64_t offset, uint64_t bytes) c
   const GlobalShadow* shadow = followed_[allocation];
   if (shadow == nullptr) return;
   const uint64_t first = offset / kWord, words = (offset + bytes + kWord - 1) / kWord - first;
-  for (GlobalStamp* stamps : {shadow->writes(), shadow->reads()})
-    std::fill_n(stamps + first, words, GlobalStamp{});
+  for (const Stamps* stamps : {&shadow->writes, &shadow->reads}) stamps->forget(first, words, launch_);
+}
+
+// A row of whole groups of words, from the group `first` on.
+struct GlobalRaces::GroupedRow {
+  const GlobalShadow& shadow;
+  uint64_t first;
+  GlobalRow row;
+  const std::array<uint32_t, kLanes>& since;
+  bool stores, remembers;
+
+  uint32_t lanes_a_group() const { return Stamps::kGroup / row.words_a_lane; }
+  uint32_t groups() const { return kLanes / lanes_a_group(); }
+  GlobalStamp stamp(uint32_t k) const {
+    GlobalStamp of_group = row.mine;
+    of_group.whom += k * lanes_a_group();
+    return of_group;
+  }
+};
+
+// Of the row's k-th group, as is_harmless() of each word.
+bool GlobalRaces::is_harmless_group(const GroupedRow& g, const Stamps& stamps, uint32_t k) const {
+  const uint64_t group = g.first + k;
+  const GlobalStamp theirs = stamps.groups()[group], mine = g.stamp(k);
+  if (theirs.launch() != launch_) return true;
+  if (stamps.is_whole(group, launch_)) {
+    if (theirs.block != mine.block) return !looks_between_blocks();
+    const bool same_threads =
+        ((theirs.whom ^ mine.whom) & kThreadMask) == 0 && theirs.launch_and_bytes == mine.launch_and_bytes;
+    if (theirs.when < g.row.all_since || same_threads) return true;
+  }
+  for (uint32_t word = 0; word < Stamps::kGroup; ++word) {
+    const uint32_t lane = word / g.row.words_a_lane;
+    GlobalStamp of_lane = mine;
+    of_lane.whom += lane;
+    if (!is_harmless(stamps.at(group * Stamps::kGroup + word, launch_), of_lane, g.row.all_since,
+                     g.since[k * g.lanes_a_group() + lane]))
+      return false;
+  }
+  return true;
+}
+
+// Remembers that a row of groups was read.
+void GlobalRaces::note_read_groups(const GroupedRow& g) const {
+  const Stamps& reads = g.shadow.reads;
+  if (vector_checks() && !stamp_global(reads.groups() + g.first, g.row, true)) return;
+  for (uint32_t k = 0; k < g.groups(); ++k) {
+    const uint64_t group = g.first + k;
+    const GlobalStamp first_read = reads.groups()[group], mine = g.stamp(k);
+    if (first_read.launch() != launch_ ||
+        (reads.is_whole(group, launch_) && first_read.block == mine.block)) {
+      reads.groups()[group] = mine;
+      continue;
+    }
+    for (uint32_t word = 0; word < Stamps::kGroup && !reads.is_whole(group, launch_); ++word) {
+      GlobalStamp of_lane = mine;
+      of_lane.whom += word / g.row.words_a_lane;
+      of_lane.launch_and_bytes |= 15;
+      note_read(reads, group * Stamps::kGroup + word, of_lane);
+    }
+  }
+}
+
+bool GlobalRaces::pass_groups(const GroupedRow& g) const {
+  const Stamps &writes = g.shadow.writes, &reads = g.shadow.reads;
+  // The next warp or block mostly goes on behind this row, and most of the time would go by in waiting for memory.
+  for (uint32_t k = 0; k < g.groups(); k += kGroupsOfACacheLine) {
+    const uint64_t ahead = g.first + g.groups() + k + kGroupsOfACacheLine - 1;
+    __builtin_prefetch(writes.groups() + ahead, 1);
+    __builtin_prefetch(reads.groups() + ahead, 1);
+  }
+  const bool no_doubts = vector_checks() && no_doubt(writes.groups() + g.first, g.row) &&
+                         (!g.stores || no_doubt(reads.groups() + g.first, g.row));
+  for (uint32_t k = 0; k < g.groups() && !no_doubts; ++k) {
+    if (!is_harmless_group(g, writes, k) || (g.stores && !is_harmless_group(g, reads, k))) return false;
+  }
+  // What the words held before the launch is still to be remembered.
+  for (uint32_t k = 0; k < g.groups() && g.remembers; ++k) {
+    if (!writes.is_whole(g.first + k, launch_)) return false;
+  }
+  if (!g.stores) {
+    note_read_groups(g);
+  } else {
+    for (uint32_t k = 0; k < g.groups(); ++k) writes.groups()[g.first + k] = g.stamp(k);
+  }
+  return true;
+}
+
+// The first block that read stands: it differs from any other that writes.
+void GlobalRaces::note_read(const Stamps& reads, uint64_t word, const GlobalStamp& mine) const {
+  const uint64_t group = word / Stamps::kGroup;
+  if (reads.is_whole(group, launch_) && reads.groups()[group].block != mine.block) return;
+  GlobalStamp& read = reads.open(word, launch_);
+  if (read.launch() != launch_ || read.block == mine.block) read = mine;
 }
 
 namespace {
@@ -229,46 +328,53 @@ bool GlobalRaces::pass_row(Warp& w, const Inst& i, uint32_t bytes, AccessKind ki
   if (bytes % kWord != 0 || w.block->program->synchronizes[i.index]) return false;
   if (w.worker->undo != nullptr) w.block->launch->limit_undo(*w.worker);
   const bool stores = kind == AccessKind::store;
-  if (releases_ && stores) note_write(w, i, kind);
+  if (releases_ && stores) note_meeting(w, i, kind);
   const Allocation* allocation = nullptr;
   const GlobalShadow* shadow = shadow_of(w, i, row.low, &allocation);
   if (shadow == nullptr) return true;
   const uint64_t offset = row.low - (allocation->begin + allocation->alias), first = offset / kWord;
   const uint32_t words_a_lane = bytes / kWord, lanes = row.stride == 0 ? 1 : kLanes;
   const auto lowest = row.stride == 0 ? static_cast<uint32_t>(__builtin_ctz(w.mask)) : 0;
-  GlobalStamp *writes = shadow->writes() + first, *reads = shadow->reads() + first;
+  const Stamps &writes = shadow->writes, &reads = shadow->reads;
   const auto& since = order.lanes_since(w.index);
   const uint32_t all_since = order.all_since();
-  GlobalStamp mine = {order.now(), who(i.index, w.index, lowest), static_cast<uint32_t>(w.block->linear),
-                      launch_ << 4 | 15};
+  const GlobalStamp mine = {order.now(), who(i.index, w.index, lowest),
+                            static_cast<uint32_t>(w.block->linear), launch_ << 4 | 15};
   const bool remembers = stores && w.worker->undo != nullptr;
-  if (row.stride != 0 && words_a_lane <= 4 && !remembers && vector_checks()) {
-    const RowAccess access = {mine.when, all_since, since.data(), mine.whom, words_a_lane};
-    if (no_doubt(writes, mine, access, looks_between_blocks()) &&
-        (!stores || no_doubt(reads, mine, access, looks_between_blocks()))) {
-      stamp_words(stores ? writes : reads, mine, access, !stores);
+  const GlobalRow in_row = {mine, all_since, words_a_lane, false, looks_between_blocks()};
+  if (row.stride != 0 && first % Stamps::kGroup == 0 && Stamps::kGroup % words_a_lane == 0) {
+    const GlobalRow in_groups = {Stamps::whole(mine, words_a_lane), all_since, words_a_lane, true,
+                                 in_row.between_blocks};
+    if (pass_groups({*shadow, first / Stamps::kGroup, in_groups, since, stores, remembers})) return true;
+  }
+  const uint32_t words = lanes * words_a_lane;
+  if (row.stride != 0 && words_a_lane <= 4 && !remembers && vector_checks() &&
+      !writes.any_whole(first, words, launch_) && !(stores && reads.any_whole(first, words, launch_))) {
+    if (no_doubt(writes.words() + first, in_row) && (!stores || no_doubt(reads.words() + first, in_row))) {
+      stamp_global((stores ? writes : reads).open(first, words, launch_), in_row, !stores);
       return true;
     }
   }
   bool harmless = true;
-  for (uint32_t l = 0, k = 0; l < lanes; ++l) {
+  for (uint32_t k = 0; k < words; ++k) {
+    const uint32_t lane = k / words_a_lane;
     GlobalStamp of_lane = mine;
-    of_lane.whom += l;
-    for (const uint32_t end = k + words_a_lane; k < end; ++k) {
-      harmless &= is_harmless(writes[k], of_lane, all_since, since[lowest + l]);
-      if (stores) harmless &= is_harmless(reads[k], of_lane, all_since, since[lowest + l]);
-      // What a word held before the launch is still to be remembered.
-      if (remembers) harmless &= writes[k].launch() == launch_;
-    }
+    of_lane.whom += lane;
+    const GlobalStamp write = writes.at(first + k, launch_);
+    harmless &= is_harmless(write, of_lane, all_since, since[lowest + lane]);
+    if (stores)
+      harmless &= is_harmless(reads.at(first + k, launch_), of_lane, all_since, since[lowest + lane]);
+    // What a word held before the launch is still to be remembered.
+    if (remembers) harmless &= write.launch() == launch_;
   }
   if (!harmless) return false;
-  for (uint32_t l = 0, k = 0; l < lanes; ++l, ++mine.whom) {
-    for (const uint32_t end = k + words_a_lane; k < end; ++k) {
-      if (stores) {
-        writes[k] = mine;
-      } else if (reads[k].launch() != launch_ || reads[k].block == mine.block) {
-        reads[k] = mine;
-      }
+  for (uint32_t k = 0; k < words; ++k) {
+    GlobalStamp of_lane = mine;
+    of_lane.whom += k / words_a_lane;
+    if (stores) {
+      writes.open(first + k, launch_) = of_lane;
+    } else {
+      note_read(reads, first + k, of_lane);
     }
   }
   return true;
@@ -281,7 +387,7 @@ void GlobalRaces::check(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind,
     if (AsyncCopies* copies = async_copies(w)) copies->order().use_flag(w.index, order.now());
     order.order_all();
   }
-  if (releases_ && kind != AccessKind::load) note_write(w, i, kind);
+  if (releases_) note_meeting(w, i, kind);
   // Lanes that read one place read it once.
   uint32_t left = kind == AccessKind::load && x.low == x.high ? w.mask & -w.mask : w.mask;
   while (left != 0) {  // an allocation at a time: nearly always the only one
@@ -295,10 +401,11 @@ void GlobalRaces::check(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind,
 }
 
 // Reports a race of one access with what the word's stamps tell of; the first write of a word is remembered.
-void GlobalRaces::look_closer(const LaneAccess& a, uint64_t word, GlobalStamp& write,
-                              const GlobalStamp& read) const {
+void GlobalRaces::look_closer(const LaneAccess& a, uint64_t word, const GlobalShadow& shadow,
+                              const GlobalStamp& write, const GlobalStamp& read) const {
   const bool stores = a.kind != AccessKind::load;
-  const bool first = a.w.worker->undo != nullptr && stores && remember_first_write(a, word, write);
+  const bool first = a.w.worker->undo != nullptr && stores &&
+                     remember_first_write(a, word, shadow.writes.open(word, launch_));
   if ((first || !report_if_race(a, write)) && stores) report_if_race(a, read);
 }
 
@@ -317,17 +424,18 @@ void GlobalRaces::check_lanes(Warp& w, const Inst& i, uint32_t bytes, AccessKind
     const uint64_t offset = x.host[l] - begin;
     mine.whom = who(i.index, w.index, l);
     for (uint64_t word = offset / kWord; word < (offset + bytes + kWord - 1) / kWord; ++word) {
-      GlobalStamp &write = shadow.writes()[word], &read = shadow.reads()[word];
       mine.launch_and_bytes = launch_ << 4 | bytes_of_word(word, offset, bytes);
+      const GlobalStamp write = shadow.writes.at(word, launch_);
+      const GlobalStamp read = stores ? shadow.reads.at(word, launch_) : GlobalStamp{};
       const bool harmless = is_harmless(write, mine, all_since, since[l]) &&
-                            (!stores || is_harmless(read, mine, all_since, since[l])) &&
+                            is_harmless(read, mine, all_since, since[l]) &&
                             (!remembers || write.launch() == launch_);
       if (!harmless)
-        look_closer({w, i, l, bytes, kind, allocation, x.host[l], offset, mine}, word, write, read);
+        look_closer({w, i, l, bytes, kind, allocation, x.host[l], offset, mine}, word, shadow, write, read);
       if (stores) {
-        write = mine;
-      } else if (read.launch() != launch_ || read.block == mine.block) {
-        read = mine;  // the first block that read stands: it differs from any other that writes
+        shadow.writes.open(word, launch_) = mine;
+      } else {
+        note_read(shadow.reads, word, mine);
       }
     }
   }

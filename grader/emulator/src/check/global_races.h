@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "check/block_releases.h"
+#include "check/global_shadow.h"
 #include "check/order.h"
 #include "exec/access.h"
 #include "memory/device_memory.h"
@@ -14,35 +15,6 @@
 namespace warpgrade::emu {
 
 struct Launch;
-
-// One access of a word: by whom, when in its block's time, in which block and launch, which of its four
-// bytes. Workers write these without locks; a torn record mixes two accesses of one launch, either of which
-// is the other party of the race.
-struct alignas(16) GlobalStamp {
-  uint32_t when = 0, whom = 0;
-  uint32_t block = 0, launch_and_bytes = 0;
-
-  uint32_t launch() const { return launch_and_bytes >> 4; }
-  uint32_t bytes() const { return launch_and_bytes & 15; }
-};
-
-// The last write and the last read of each word of an allocation that kernels write.
-class GlobalShadow {
- public:
-  explicit GlobalShadow(uint64_t bytes);
-  ~GlobalShadow();
-  GlobalShadow(const GlobalShadow&) = delete;
-  GlobalShadow& operator=(const GlobalShadow&) = delete;
-
-  static constexpr uint64_t kMostBytes = uint64_t{1} << 30;  // of an allocation that is followed
-
-  GlobalStamp* writes() const { return stamps_; }
-  GlobalStamp* reads() const { return stamps_ + words_; }
-
- private:
-  uint64_t words_;
-  GlobalStamp* stamps_;  // zero pages until they are touched
-};
 
 // What a launch follows: allocations that its kernel may write (program/write_set.h), by index in
 // the snapshot.
@@ -67,7 +39,15 @@ class GlobalRaces {
   void check_lanes(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x, uint32_t lanes,
                    const Allocation& allocation, const GlobalShadow& shadow) const;
 
-  void look_closer(const LaneAccess& a, uint64_t word, GlobalStamp& write, const GlobalStamp& read) const;
+  // A row that begins with a group of words: in stamps of groups.
+  struct GroupedRow;
+  bool pass_groups(const GroupedRow& row) const;
+  bool is_harmless_group(const GroupedRow& row, const Stamps& stamps, uint32_t k) const;
+  void note_read_groups(const GroupedRow& row) const;
+  void note_read(const Stamps& reads, uint64_t word, const GlobalStamp& mine) const;
+
+  void look_closer(const LaneAccess& a, uint64_t word, const GlobalShadow& shadow, const GlobalStamp& write,
+                   const GlobalStamp& read) const;
   bool remember_first_write(const LaneAccess& a, uint64_t word, GlobalStamp& stamp) const;
   // Whether a stamp leaves no doubt that what it tells of is ordered before the access.
   bool is_harmless(const GlobalStamp& theirs, const GlobalStamp& mine, uint32_t all_since,
@@ -77,8 +57,11 @@ class GlobalRaces {
     return !is_unordered(theirs.when, theirs.whom, mine.whom, all_since, lane_since);
   }
   bool looks_between_blocks() const { return between_blocks_ || releases_ != nullptr; }
-  void note_write(const Warp& w, const Inst& i, AccessKind kind) const;
-  bool is_told_without_fence(const LaneAccess& a, const GlobalStamp& theirs) const;
+  void note_meeting(const Warp& w, const Inst& i, AccessKind kind) const;
+  // Whether a block has told another of what it stored, and which fence between is missing: its own, or
+  // that of the one who learned of it.
+  enum class Telling { ordered, told_without_fence, learned_without_fence };
+  Telling telling(const LaneAccess& a, const GlobalStamp& theirs) const;
   bool is_race(const LaneAccess& a, const GlobalStamp& theirs) const;
   bool report_if_race(const LaneAccess& a, const GlobalStamp& theirs) const;
   const GlobalShadow* shadow_of(const Warp& w, const Inst& i, uint64_t host,

@@ -20,6 +20,11 @@ constexpr const char* kFenceBetween =
     "that "
     "tells of it, and again behind the one by which the other block learns of it.";
 
+constexpr const char* kFenceBehind =
+    "The block that wrote has a fence, and this one has none: it may know by the lock, the flag or the "
+    "counter that the other is done, and still read an old value. Put __threadfence() behind the atomic "
+    "operation (or the loop that waits), before the first access of what the other block wrote.";
+
 bool is_atomic_access(const Program& program, uint32_t k) {
   return program.code[k].category == Category::atomic;
 }
@@ -32,13 +37,16 @@ bool is_fence_at(const Program& program, uint32_t k) {
   return program.texts[k].starts_with("membar") || program.texts[k].starts_with("fence");
 }
 
+bool is_one_line(const Program& program, uint32_t k, uint32_t other) {
+  const Program::Place here = program.place(program.code[k]), there = program.place(program.code[other]);
+  return here.line == there.line && here.path == there.path;
+}
+
 // Two threads do the same update, and neither of the two accesses is part of anything else.
 std::optional<Update> same_update(const RacingPair& p) {
   const auto mine = update_of(p.program, p.mine), theirs = update_of(p.program, p.theirs);
   if (!mine || !theirs) return std::nullopt;
-  const Program::Place here = p.program.place(p.program.code[mine->store]),
-                       there = p.program.place(p.program.code[theirs->store]);
-  return here.line == there.line && here.path == there.path ? mine : std::nullopt;
+  return is_one_line(p.program, mine->store, theirs->store) ? mine : std::nullopt;
 }
 
 RaceAdvice atomic_update(const std::string& function) {
@@ -48,10 +56,14 @@ RaceAdvice atomic_update(const std::string& function) {
       "atomicCAS, ...) makes them one."};
 }
 
+std::string lost_element(const std::string& function) {
+  return "one of the two updates is lost; the two threads have the same element" +
+         (function.empty() ? "" : ", or they shall add up: then use " + function);
+}
+
 // Threads of different blocks update one element, though the element goes by the thread.
 RaceAdvice element_of_two_blocks(const AddressShape& shape, const std::string& function) {
-  const std::string lost = "one of the two updates is lost; the two threads have the same element" +
-                           (function.empty() ? "" : ", or they shall add up: then use " + function);
+  const std::string lost = lost_element(function);
   if (shape.by_block && shape.steps_within_block) {
     return {
         lost,
@@ -69,6 +81,19 @@ RaceAdvice element_of_two_blocks(const AddressShape& shape, const std::string& f
           no_block + kOwnElement + ". Where the blocks' values shall come together, use " + function + "."};
 }
 
+// Threads of different warps meet at one element, since both indices name the lane alone.
+bool goes_by_lane(const RacingPair& p) {
+  const auto by_lane = [&](uint32_t k) {
+    const AddressShape shape = address_shape(p.program, k);
+    return shape.by_lane && !shape.by_data;
+  };
+  return p.relation == Relation::same_block && by_lane(p.mine) && by_lane(p.theirs);
+}
+
+constexpr const char* kLaneAlone =
+    "The index names the lane alone (threadIdx.x % 32), so all warps of the block use the same elements. Let "
+    "it name the warp as well (threadIdx.x / 32), or let one warp do this.";
+
 std::optional<RaceAdvice> advice_for_update(const RacingPair& p) {
   const auto update = same_update(p);
   if (!update) return std::nullopt;
@@ -76,6 +101,7 @@ std::optional<RaceAdvice> advice_for_update(const RacingPair& p) {
   const bool goes_by_thread = shape.by_thread && !shape.by_data;
   if (goes_by_thread && p.relation == Relation::other_block)
     return element_of_two_blocks(shape, update->atomic_name);
+  if (goes_by_lane(p)) return RaceAdvice{lost_element(update->atomic_name), kLaneAlone};
   // An element of the thread's own that is set anew, as two threads do that exchange theirs.
   if (goes_by_thread && update->atomic_name.empty()) return std::nullopt;
   return atomic_update(update->atomic_name);
@@ -140,6 +166,8 @@ std::string cure_for(const RacingPair& p) {
     return "All threads write this one element. Let one thread do it (`if (threadIdx.x == 0)`), give each "
            "thread its own element, or join their values with an atomic operation.";
   }
+  // Where one line writes and another reads, a barrier may be all that is missing.
+  if ((are_stores || is_one_line(p.program, p.mine, p.theirs)) && goes_by_lane(p)) return kLaneAlone;
   if (p.relation != Relation::other_block && reads_a_neighbour(p)) {
     return "A thread reads an element that its neighbour writes, and threads do not run in step. Read from "
            "one array and write to another; within one block __syncthreads() between reading and writing "
@@ -167,7 +195,8 @@ std::string cure_for(const RacingPair& p) {
 }  // namespace
 
 RaceAdvice race_advice(const RacingPair& pair) {
-  if (pair.relation == Relation::other_block && pair.program.orders_blocks) return {"", kFenceBetween};
+  if (pair.relation == Relation::other_block && pair.program.orders_blocks)
+    return {"", pair.learned_without_fence ? kFenceBehind : kFenceBetween};
   if (auto update = advice_for_update(pair)) return *update;
   return {"", cure_for(pair)};
 }

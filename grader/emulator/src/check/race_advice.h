@@ -15,6 +15,7 @@ struct RacingPair {
   uint32_t mine = 0, theirs = 0;
   Relation relation = Relation::other_block;
   Space space = Space::global;
+  bool learned_without_fence = false;  // RaceParty
 };
 
 struct RaceAdvice {

@@ -119,7 +119,8 @@ void report_race(Warp& w, const Inst& i, uint32_t lane, uint32_t bytes, AccessKi
   const std::string whom = (relation == Relation::other_block ? "block " + d.other->block + " " : "") +
                            "thread " + d.other->thread;
   const std::string where = " at " + base_name(there.path) + ":" + std::to_string(there.line);
-  const RaceAdvice advice = race_advice({program, i.index, other.instruction, relation, memory.space});
+  const RaceAdvice advice =
+      race_advice({program, i.index, other.instruction, relation, memory.space, other.learned_without_fence});
   if (!advice.lost.empty()) {
     d.message += "reads, changes and writes " + what + " while " + whom + " does the same" + where + ": " +
                  advice.lost;

@@ -11,6 +11,8 @@ struct RaceParty {
   uint32_t instruction = 0;  // index in the program
   uint32_t thread = 0;       // within its block
   uint64_t block = 0;        // linear
+  // The other block has its fence; the one that learned of what it stored has none.
+  bool learned_without_fence = false;
 };
 
 struct RacedMemory {

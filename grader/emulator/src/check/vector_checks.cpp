@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "check/order.h"
 #include "exec/handlers.h"
 
 #if defined(__x86_64__)
@@ -38,25 +39,39 @@ WARPEMU_AVX512 inline __mmask16 unordered(const StampedRow& stamps, uint32_t fir
   return others & (_mm512_test_epi32_mask(differs, all_of(kWarpMask)) | _mm512_cmpge_epu32_mask(when, since));
 }
 
-// Four stamps: those of a row's words from `first` on.
-WARPEMU_AVX512 inline __m512i stamps_of(const GlobalStamp& mine, uint32_t first, uint32_t units_a_lane) {
+// Four stamps of a row from `first` on.
+WARPEMU_AVX512 inline __m512i stamps_of(const GlobalRow& row, uint32_t first) {
   const __m512i counting = _mm512_set_epi32(3, 3, 3, 3, 2, 2, 2, 2, 1, 1, 1, 1, 0, 0, 0, 0);
-  const __m512i lanes = _mm512_maskz_srli_epi32(0xffff, _mm512_add_epi32(all_of(first), counting),
-                                                static_cast<uint32_t>(__builtin_ctz(units_a_lane)));
+  const __m512i index = _mm512_add_epi32(all_of(first), counting);
+  const auto words = static_cast<uint32_t>(__builtin_ctz(row.words_a_lane)),
+             group = static_cast<uint32_t>(__builtin_ctz(Stamps::kGroup));
+  const __m512i lanes = row.by_groups ? _mm512_maskz_slli_epi32(0xffff, index, group - words)
+                                      : _mm512_maskz_srli_epi32(0xffff, index, words);
   const __m512i one =
-      _mm512_maskz_broadcast_i32x4(0xffff, _mm_loadu_si128(reinterpret_cast<const __m128i*>(&mine)));
+      _mm512_maskz_broadcast_i32x4(0xffff, _mm_loadu_si128(reinterpret_cast<const __m128i*>(&row.mine)));
   return _mm512_mask_add_epi32(one, 0x2222, one, lanes);
 }
 
-// Of each stamp one bit, at its first word: whether it is of another launch, and of another block.
+uint32_t stamps_in(const GlobalRow& row) {
+  return kLanes * row.words_a_lane / (row.by_groups ? Stamps::kGroup : 1);
+}
+
+// Of each stamp one bit, at its first word: whether it is of another launch, and of another block; by groups also
+// whether the group is open, and whether its lanes had another width.
 struct Apart {
-  uint32_t launch, block;
+  uint32_t launch, block, open, width;
 };
 
-WARPEMU_AVX512 inline Apart apart(__m512i differs) {
+WARPEMU_AVX512 inline Apart apart(__m512i theirs, __m512i differs, bool by_groups) {
   const uint32_t launch = _mm512_test_epi32_mask(differs, all_of(~15u)),
                  any = _mm512_test_epi32_mask(differs, differs);
-  return {launch >> 3 & 0x1111, any >> 2 & 0x1111};
+  Apart a = {launch >> 3 & 0x1111, any >> 2 & 0x1111, 0, 0};
+  if (!by_groups) return a;
+  const uint32_t open = _mm512_testn_epi32_mask(theirs, all_of(15)),
+                 width = _mm512_test_epi32_mask(differs, all_of(15));
+  a.open = open >> 3 & 0x1111;
+  a.width = width >> 3 & 0x1111;
+  return a;
 }
 
 }  // namespace
@@ -84,32 +99,35 @@ WARPEMU_AVX512 void stamp_row(const StampedRow& stamps, const RowAccess& row, bo
   }
 }
 
-WARPEMU_AVX512 bool no_doubt(const GlobalStamp* stamps, const GlobalStamp& mine, const RowAccess& row,
-                             bool between_blocks) {
+WARPEMU_AVX512 bool no_doubt(const GlobalStamp* stamps, const GlobalRow& row) {
   const __m512i all_since = all_of(row.all_since);
   uint32_t doubt = 0;
-  for (uint32_t first = 0; first < kLanes * row.units_a_lane; first += kStampsAtOnce) {
+  for (uint32_t first = 0; first < stamps_in(row); first += kStampsAtOnce) {
     const __m512i theirs = _mm512_loadu_si512(stamps + first);
-    const __m512i differs = _mm512_xor_si512(theirs, stamps_of(mine, first, row.units_a_lane));
-    const Apart a = apart(differs);
+    const __m512i differs = _mm512_xor_si512(theirs, stamps_of(row, first));
+    const Apart a = apart(theirs, differs, row.by_groups);
     const uint32_t recent = _mm512_cmpge_epu32_mask(theirs, all_since),
-                   others = _mm512_test_epi32_mask(differs, all_of(kThreadMask)) >> 1;
-    doubt |= ~a.launch & ((a.block & (between_blocks ? ~0u : 0u)) | (~a.block & recent & others)) & 0x1111;
+                   others = _mm512_test_epi32_mask(differs, all_of(kThreadMask)) >> 1 | a.width;
+    doubt |= ~a.launch &
+             (a.open | (a.block & (row.between_blocks ? ~0u : 0u)) | (~a.block & recent & others)) & 0x1111;
   }
   return doubt == 0;
 }
 
-WARPEMU_AVX512 void stamp_words(GlobalStamp* stamps, const GlobalStamp& mine, const RowAccess& row,
-                                bool reads) {
-  for (uint32_t first = 0; first < kLanes * row.units_a_lane; first += kStampsAtOnce) {
-    const __m512i all = stamps_of(mine, first, row.units_a_lane);
+WARPEMU_AVX512 bool stamp_global(GlobalStamp* stamps, const GlobalRow& row, bool reads) {
+  uint32_t open = 0;
+  for (uint32_t first = 0; first < stamps_in(row); first += kStampsAtOnce) {
+    const __m512i all = stamps_of(row, first);
     __mmask16 here = 0xffff;
     if (reads) {
-      const Apart a = apart(_mm512_xor_si512(_mm512_loadu_si512(stamps + first), all));
-      here = static_cast<__mmask16>((a.launch | (~a.block & 0x1111)) * 15);
+      const __m512i theirs = _mm512_loadu_si512(stamps + first);
+      const Apart a = apart(theirs, _mm512_xor_si512(theirs, all), row.by_groups);
+      here = static_cast<__mmask16>((a.launch | (~a.block & ~a.open & 0x1111)) * 15);
+      open |= ~a.launch & a.open;
     }
     _mm512_mask_storeu_epi32(stamps + first, here, all);
   }
+  return open != 0;
 }
 
 WARPEMU_AVX512 bool all_words_set(const uint8_t* flags, const uint64_t* host, uint64_t begin) {
@@ -135,10 +153,12 @@ bool has_unordered(const StampedRow&, const RowAccess&) {
   return true;
 }
 void stamp_row(const StampedRow&, const RowAccess&, bool) {}
-bool no_doubt(const GlobalStamp*, const GlobalStamp&, const RowAccess&, bool) {
+bool no_doubt(const GlobalStamp*, const GlobalRow&) {
   return false;
 }
-void stamp_words(GlobalStamp*, const GlobalStamp&, const RowAccess&, bool) {}
+bool stamp_global(GlobalStamp*, const GlobalRow&, bool) {
+  return true;
+}
 bool all_words_set(const uint8_t*, const uint64_t*, uint64_t) {
   return false;
 }

@@ -1,7 +1,7 @@
 // Racecheck and initcheck of whole warps with AVX-512: quick answers for accesses that are in order. Where
 // vector_checks() is false, or an answer is no, the checks look lane by lane.
 #pragma once
-#include "check/global_races.h"
+#include "check/global_shadow.h"
 #include "exec/access.h"
 
 namespace warpgrade::emu {
@@ -27,11 +27,18 @@ bool has_unordered(const StampedRow& stamps, const RowAccess& row);
 // Remembers the access in each unit; `stale`: only where all threads have met since.
 void stamp_row(const StampedRow& stamps, const RowAccess& row, bool stale);
 
-// Global memory: whether no stamp of the row's units, which are words, leaves a doubt about the order; some
-// that do are in order all the same. `mine` is the stamp of the first lane.
-bool no_doubt(const GlobalStamp* stamps, const GlobalStamp& mine, const RowAccess& row, bool between_blocks);
-// Remembers the access: in all stamps, or (reads) in those of other launches and of its own block.
-void stamp_words(GlobalStamp* stamps, const GlobalStamp& mine, const RowAccess& row, bool reads);
+// A row of global memory, by the stamps of its words or by those of groups of eight words.
+struct GlobalRow {
+  GlobalStamp mine;  // of the first lane; by groups it holds the words of a lane (check/global_shadow.h)
+  uint32_t all_since, words_a_lane;
+  bool by_groups, between_blocks;
+};
+
+// Whether no stamp leaves a doubt about the order; some that do are in order all the same.
+bool no_doubt(const GlobalStamp* stamps, const GlobalRow& row);
+// Remembers the access: in all stamps, or (reads) in those of other launches and of its own block. True when open
+// groups are left out, whose words have stamps of their own.
+bool stamp_global(GlobalStamp* stamps, const GlobalRow& row, bool reads);
 
 // Whether the flags of the words at all 32 addresses, which count from `begin`, are set.
 bool all_words_set(const uint8_t* flags, const uint64_t* host, uint64_t begin);

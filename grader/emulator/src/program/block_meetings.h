@@ -6,10 +6,19 @@
 
 namespace warpgrade::emu {
 
-// The first instruction by which a block may learn of another; Program::kNeverMeets where none is known, or
-// where the kernel has other ways to meet, by which it may be right without a fence: acquires and releases,
-// barriers of clusters, compare-and-swaps that are no lock.
-uint32_t first_block_meeting(const Program& program);
+// What an instruction is to other blocks.
+enum BlockRole : uint8_t {
+  kLearnsByWaiting = 1,   // takes a lock, or asks for a flag in a loop that waits for it
+  kLearnsByCounting = 2,  // a counter whose value is compared for equality: who comes last goes on
+  kGivesLockBack = 4,     // a plain store of a lock
+  kWithinLock = 8,        // between where a lock is taken and where it is given back
+};
+
+// Sets program.blocks_meet_at to the first instruction by which a block may learn of another, and
+// program.block_roles. It stays Program::kNeverMeets where none is known, or where the kernel has other ways
+// to meet, by which it may be right without a fence: acquires and releases, barriers of clusters,
+// compare-and-swaps that are no lock.
+void note_block_meetings(Program& program);
 
 // Whether an instruction stands in a loop with a barrier or a fence: it may poll a flag, though it is a
 // plain load.

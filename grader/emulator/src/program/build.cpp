@@ -244,7 +244,7 @@ class Builder {
       const bool maybe_shared = i.space == Space::shared || i.space == Space::generic;
       program_->narrow_shared |= moves && maybe_shared && i.bytes != 0 && i.bytes < 4;
     }
-    if (program_->orders_blocks) program_->blocks_meet_at = first_block_meeting(*program_);
+    if (program_->orders_blocks) note_block_meetings(*program_);
   }
 
   Module& module_;

@@ -172,6 +172,7 @@ struct Program {
       false;  // holds fences, acquires or barriers of clusters by which blocks may order their accesses
   static constexpr uint32_t kNeverMeets = ~0u;
   uint32_t blocks_meet_at = kNeverMeets;  // program/block_meetings.h
+  std::vector<uint8_t> block_roles;       // by instruction, where blocks meet: bits of BlockRole
   bool waits_for_blocks = false;          // polls memory in a loop
   bool allocates = false;                 // calls malloc
   bool stores_to_surfaces = false;

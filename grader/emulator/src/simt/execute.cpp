@@ -352,12 +352,17 @@ void BlockSlot::start(uint64_t linear) {
   if (block.races != nullptr) block.races->start(block.warps.size());
   const Warp& first = block.warps.front();
   mark_stack(first, first.local, stacks_bytes(block), false);
+  const std::vector<FunctionRecord>& functions = block.program->functions;
+  const bool recursive = std::any_of(functions.begin(), functions.end(),
+                                     [](const FunctionRecord& f) { return !f.saved.empty(); });
   for (Warp& w : block.warps) {
     w.live = w.active = w.initial;
     w.pc = block.program->entry;
     w.join_pc = ~0u;
     std::fill(std::begin(w.stack_top), std::end(w.stack_top), block.program->local_bytes);
-    for (std::vector<uint8_t>& saved : w.saved_registers) saved.clear();
+    if (recursive) {
+      for (std::vector<uint8_t>& saved : w.saved_registers) saved.clear();
+    }
     w.parked.clear();
     w.at_barrier.clear();
     w.cluster_arrived = 0;
@@ -374,7 +379,11 @@ void BlockSlot::start(uint64_t linear) {
         continue;
       }
       const uint32_t value = block_special(r.what, block);
-      for (uint32_t l = 0; l < kLanes; ++l) fill(w, r, l, value);
+      if (r.bytes == 8) {
+        std::fill_n(lanes<uint64_t>(w, r.slot), kLanes, value);
+      } else {
+        std::fill_n(lanes<uint32_t>(w, r.slot), kLanes, value);
+      }
     }
   }
 }

@@ -49,6 +49,7 @@ __global__ void grid_barrier(int* count, int* data, int* out) {
   atomicAdd(count, 1);
   while (atomicAdd(count, 0) < int(gridDim.x)) {
   }
+  __threadfence();
   out[blockIdx.x] = data[(blockIdx.x + 1) % gridDim.x];
 }
 

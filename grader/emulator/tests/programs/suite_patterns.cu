@@ -15,6 +15,40 @@
 constexpr int kThreads = 128, kWarp = 32, kRadius = 3;
 constexpr unsigned kAll = ~0u;
 
+// ---- sums of a block ----
+
+// As NVIDIA's "Faster Parallel Reductions on Kepler" does: each warp leaves its sum, and the first adds them up.
+// Wrong: the place goes by the lane, which every warp has.
+template <bool kByWarp>
+__global__ void sum_of_block(const int* in, int* out) {
+  __shared__ int sums[kWarp];
+  const int t = threadIdx.x, lane = t % kWarp;
+  int sum = in[t];
+  for (int o = kWarp / 2; o > 0; o /= 2) sum += __shfl_xor_sync(kAll, sum, o);
+  if (kByWarp) {
+    if (lane == 0) sums[t / kWarp] = sum;
+  } else {
+    sums[lane] = sum;  // WRONG place_of_the_lane
+  }
+  __syncthreads();
+  if (t >= kWarp) return;
+  sum = lane < kThreads / kWarp ? sums[lane] : 0;
+  for (int o = kWarp / 2; o > 0; o /= 2) sum += __shfl_xor_sync(kAll, sum, o);
+  if (lane == 0) *out = sum;
+}
+
+// Counts of each lane, in a row for each warp. Wrong: one row for all.
+template <bool kByWarp>
+__global__ void counts_of_lanes(const int* in, int n, int* out) {
+  __shared__ int counts[kThreads];
+  const int t = threadIdx.x, mine = kByWarp ? t : t % kWarp;
+  counts[t] = 0;
+  __syncthreads();
+  for (int i = t; i < n; i += kThreads) counts[mine] += in[i] % 2;  // WRONG counts_of_the_lane
+  __syncthreads();
+  out[t] = counts[t];
+}
+
 // ---- stencils ----
 
 // Right: the halo is loaded by the block itself, and a barrier stands before it is used.
@@ -375,6 +409,15 @@ void clear(Managed<int>& memory, int value) {
   CHECK_CUDA(cudaMemset(memory.data, value, memory.size * sizeof(int)));
 }
 
+void block_sums(Input& x) {
+  sum_of_block<true><<<1, kThreads>>>(x.values.data, x.a.data);
+  counts_of_lanes<true><<<1, kThreads>>>(x.values.data, 500, x.b.data);
+  CHECK_CUDA(cudaDeviceSynchronize());
+  int sum = 0;
+  for (int i = 0; i < kThreads; ++i) sum += x.values[i];
+  expect(x.a[0] == sum, "a block's sum");
+}
+
 void stencils(Input& x) {
   stencil_with_halo<true><<<4, kThreads>>>(x.values.data, 500, x.a.data);
   row_again<true><<<1, kThreads>>>(x.values.data, 4, x.b.data);
@@ -482,6 +525,8 @@ void run_one(const std::string& name, Input& x) {
   for (int v = 1; v < 64; ++v) queue[v] = v;
   const int* in = x.values.data;
   auto *a = reinterpret_cast<float*>(x.a.data), *b = reinterpret_cast<float*>(x.b.data);
+  if (name == "place_of_the_lane") sum_of_block<false><<<1, kThreads>>>(in, x.a.data);
+  if (name == "counts_of_the_lane") counts_of_lanes<false><<<1, kThreads>>>(in, 500, x.a.data);
   if (name == "halo_without_barrier") stencil_with_halo<false><<<1, kThreads>>>(in, 500, x.a.data);
   if (name == "same_values_without_barrier") row_again<false><<<1, kThreads>>>(in, 4, x.a.data);
   if (name == "two_steps_in_a_launch") two_steps_in_a_launch<<<4, kThreads>>>(a, b, 4 * kThreads);
@@ -513,6 +558,7 @@ int main(int argc, char** argv) {
     run_one(argv[1], x);
     return g_failures;
   }
+  block_sums(x);
   stencils(x);
   experts(x);
   searches(x);

@@ -1,7 +1,10 @@
 // Blocks that tell each other of what they have stored: by counters, locks and flags in global memory. `wrong`
-// leaves the fence out, or puts it where it orders nothing; `right` has it. PTX ("Causality order") orders a store
-// before another block's load only by way of a fence of the device (or a release) behind the store. The guide's
-// example of __threadfence() is the last block's sum.
+// leaves the fence out, or puts it where it orders nothing; `unread` has that of the block that stores alone;
+// `right` has both. PTX ("Release and Acquire Patterns", "Causality order") orders a store before another block's
+// load only by way of a fence of the device (or a release) behind the store, and another (or an acquire) behind the
+// operation that saw it. The guide's example of __threadfence() is the last block's sum. It and NVIDIA's sample
+// threadFenceReduction have a barrier, and no fence, before the last block reads: they count as right. PyTorch's
+// reductions (Reduce.cuh) have the fence there.
 //
 // The line of the load carries LOAD with the program's name, that of the store STORE.
 #include <cuda/atomic>
@@ -69,6 +72,19 @@ __global__ void row_with_fences_of_all(const int* in, int* rows, int* out) {
   out[t] = sum;
 }
 
+// One thread counts and reads, with no barrier between.
+template <bool kFence>
+__global__ void sum_of_last_thread(const int* in, int* partial, int* out) {
+  if (threadIdx.x != 0) return;
+  partial[blockIdx.x] = in[blockIdx.x * kThreads];  // STORE last_thread
+  __threadfence();
+  if (atomicInc(&blocks_done, gridDim.x - 1) != gridDim.x - 1) return;
+  if (kFence) __threadfence();
+  int total = 0;
+  for (unsigned b = 0; b < gridDim.x; ++b) total += partial[b];  // LOAD last_thread
+  *out = total;
+}
+
 // Another counter without a meaning for the order, and the fence before the one that tells.
 __global__ void sum_with_two_counters(const int* in, int* partial, int* out, int* positive) {
   __shared__ bool is_last;
@@ -86,17 +102,22 @@ __global__ void sum_with_two_counters(const int* in, int* partial, int* out, int
   *out = total;
 }
 
-enum class LockFence { none, taken, both };
+enum class LockFence { none, taken, given, both };
+
+template <LockFence F>
+constexpr bool kTaken = F == LockFence::taken || F == LockFence::both;
+template <LockFence F>
+constexpr bool kGiven = F == LockFence::given || F == LockFence::both;
 
 template <LockFence F>
 __global__ void spin_lock(int* lock, int* count) {
   if (threadIdx.x != 0) return;
   while (atomicCAS(lock, 0, 1) != 0) {
   }
-  if (F != LockFence::none) __threadfence();
+  if (kTaken<F>) __threadfence();
   const int seen = *count;  // LOAD spin_lock
   *count = seen + 1;        // STORE spin_lock
-  if (F == LockFence::both) __threadfence();
+  if (kGiven<F>) __threadfence();
   atomicExch(lock, 0);
 }
 
@@ -115,25 +136,84 @@ __global__ void lock_of_lanes(int* lock, int* count) {
   }
 }
 
-template <bool kFence>
+template <LockFence F>
 __global__ void exchange_lock(int* lock, int* count) {
   if (threadIdx.x == 0) {
     while (atomicExch(lock, 1) != 0) {
     }
-    if (kFence) __threadfence();
+    if (kTaken<F>) __threadfence();
   }
   __syncthreads();
   const int seen = count[threadIdx.x];  // LOAD exchange_lock
   count[threadIdx.x] = seen + 1;        // STORE exchange_lock
   __syncthreads();
   if (threadIdx.x == 0) {
-    if (kFence) __threadfence();
+    if (kGiven<F>) __threadfence();
+    atomicExch(lock, 0);
+  }
+}
+
+// The lock of "CUDA by Example", whose errata added the fences, around the work of a block: in a loop, given back
+// by a compare-and-swap or by a store, asked for again together, and around stores alone.
+enum class Back { by_exchange, by_compare, by_store };
+
+template <LockFence F, Back B>
+__global__ void lock_in_a_loop(int* lock, int* count, int rounds) {
+  for (int k = 0; k < rounds; ++k) {
+    if (threadIdx.x == 0) {
+      while (atomicCAS(lock, 0, 1) != 0) {
+      }
+      if (kTaken<F>) __threadfence();
+    }
+    __syncthreads();
+    const int seen = count[threadIdx.x];  // LOAD lock_in_a_loop
+    count[threadIdx.x] = seen + k;        // STORE lock_in_a_loop
+    if (kGiven<F>) __threadfence();
+    __syncthreads();
+    if (threadIdx.x != 0) continue;
+    if (B == Back::by_exchange) atomicExch(lock, 0);
+    if (B == Back::by_compare) atomicCAS(lock, 1, 0);
+    if (B == Back::by_store) *lock = 0;
+  }
+}
+
+template <LockFence F>
+__global__ void lock_asked_for_together(int* lock, int* count) {
+  __shared__ bool has_lock;
+  for (bool done = false; !done;) {
+    if (threadIdx.x == 0) has_lock = atomicCAS(lock, 0, 1) == 0;
+    __syncthreads();
+    if (has_lock) {
+      if (kTaken<F>) __threadfence();
+      const int seen = count[threadIdx.x];  // LOAD together
+      count[threadIdx.x] = seen + 1;        // STORE together
+      if (kGiven<F>) __threadfence();
+      __syncthreads();
+      if (threadIdx.x == 0) atomicExch(lock, 0);
+      done = true;
+    }
+    __syncthreads();
+  }
+}
+
+template <LockFence F>
+__global__ void stores_in_a_lock(int* lock, int* last) {
+  if (threadIdx.x == 0) {
+    while (atomicCAS(lock, 0, 1) != 0) {
+    }
+    if (kTaken<F>) __threadfence();
+  }
+  __syncthreads();
+  last[threadIdx.x] = blockIdx.x;  // LOAD stores STORE stores
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    if (kGiven<F>) __threadfence();
     atomicExch(lock, 0);
   }
 }
 
 // Each block waits for the one before it.
-template <bool kFence>
+template <bool kFence, bool kReads>
 __global__ void chained_sums(const int* in, volatile int* is_known, int* sums) {
   if (threadIdx.x != 0) return;
   const int b = blockIdx.x;
@@ -141,7 +221,7 @@ __global__ void chained_sums(const int* in, volatile int* is_known, int* sums) {
   if (b > 0) {
     while (is_known[b - 1] == 0) {
     }
-    if (kFence) __threadfence();
+    if (kReads) __threadfence();
     before = sums[b - 1];  // LOAD chained_sums
   }
   sums[b] = before + in[b];  // STORE chained_sums
@@ -149,7 +229,7 @@ __global__ void chained_sums(const int* in, volatile int* is_known, int* sums) {
   is_known[b] = 1;
 }
 
-template <bool kFence>
+template <bool kFence, bool kReads>
 __global__ void waits_for_a_counter(int* count, int* data, int* out) {
   if (threadIdx.x != 0) return;
   data[blockIdx.x] = blockIdx.x * 10;  // STORE counted_barrier
@@ -157,7 +237,27 @@ __global__ void waits_for_a_counter(int* count, int* data, int* out) {
   atomicAdd(count, 1);
   while (atomicAdd(count, 0) < int(gridDim.x)) {
   }
+  if (kReads) __threadfence();
   out[blockIdx.x] = data[(blockIdx.x + 1) % gridDim.x];  // LOAD counted_barrier
+}
+
+// Vyukov's bounded queue: a place's turn says whether it may be filled or emptied. Every second block takes out.
+template <bool kReads>
+__global__ void bounded_queue(int* tail, int* head, volatile int* turns, int* places, int* out) {
+  constexpr int kPlaces = 8;
+  if (threadIdx.x != 0) return;
+  const bool puts = blockIdx.x % 2 == 0;
+  const int ticket = atomicAdd(puts ? tail : head, 1), at = ticket % kPlaces, turn = ticket / kPlaces * 2;
+  while (turns[at] != (puts ? turn : turn + 1)) {
+  }
+  if (kReads || puts) __threadfence();
+  if (puts) {
+    places[at] = int(blockIdx.x) + 1;  // STORE bounded_queue
+  } else {
+    out[ticket] = places[at];  // LOAD bounded_queue
+  }
+  __threadfence();
+  turns[at] = puts ? turn + 1 : turn + 2;
 }
 
 // An order of libcu++: relaxed, it orders nothing.
@@ -241,35 +341,63 @@ int main(int, char** argv) {
       state(256);
   for (size_t i = 0; i < in.size; ++i) in[i] = int(i % 7);
   const std::string name = argv[1], form = argv[2];
-  const bool wrong = form == "wrong";
+  const bool wrong = form == "wrong", right = form == "right", unread = form == "unread";
   int *x = in.data, *d = data.data, *o = out.data, *s = state.data;
 #define LAUNCH(kernel, ...) kernel<<<kBlocks, kThreads>>>(__VA_ARGS__)
+#define LAUNCH_LOCK(kernel)                                           \
+  do {                                                                \
+    if (wrong) LAUNCH(kernel<LockFence::none>, s, s + 64);            \
+    if (form == "taken") LAUNCH(kernel<LockFence::taken>, s, s + 64); \
+    if (unread) LAUNCH(kernel<LockFence::given>, s, s + 64);          \
+    if (right) LAUNCH(kernel<LockFence::both>, s, s + 64);            \
+  } while (false)
+#define LAUNCH_LOOP(back)                                                       \
+  do {                                                                          \
+    if (wrong) LAUNCH((lock_in_a_loop<LockFence::none, back>), s, s + 64, 2);   \
+    if (unread) LAUNCH((lock_in_a_loop<LockFence::given, back>), s, s + 64, 2); \
+    if (right) LAUNCH((lock_in_a_loop<LockFence::both, back>), s, s + 64, 2);   \
+  } while (false)
   if (name == "last_block") {
-    if (form == "wrong") LAUNCH(sum_of_last_block<Fence::none>, x, d, o);
+    if (wrong) LAUNCH(sum_of_last_block<Fence::none>, x, d, o);
     if (form == "before_store") LAUNCH(sum_of_last_block<Fence::before_store>, x, d, o);
     if (form == "behind_count") LAUNCH(sum_of_last_block<Fence::behind_count>, x, d, o);
-    if (form == "right") LAUNCH(sum_of_last_block<Fence::between>, x, d, o);
+    if (right) LAUNCH(sum_of_last_block<Fence::between>, x, d, o);
+  } else if (name == "last_thread") {
+    if (unread) LAUNCH(sum_of_last_thread<false>, x, d, o);
+    if (right) LAUNCH(sum_of_last_thread<true>, x, d, o);
   } else if (name == "rows") {
     if (wrong) LAUNCH(row_of_last_block<false>, x, d, o);
     if (!wrong) LAUNCH(row_of_last_block<true>, x, d, o);
     if (!wrong) LAUNCH(row_with_fences_of_all, x, d, o);
     if (!wrong) LAUNCH(sum_with_two_counters, x, d, o, s);
   } else if (name == "spin_lock") {
-    if (form == "wrong") LAUNCH(spin_lock<LockFence::none>, s, s + 1);
-    if (form == "taken") LAUNCH(spin_lock<LockFence::taken>, s, s + 1);
-    if (form == "right") LAUNCH(spin_lock<LockFence::both>, s, s + 1);
+    LAUNCH_LOCK(spin_lock);
   } else if (name == "lock_of_lanes") {
     if (wrong) LAUNCH(lock_of_lanes<false>, s, s + 1);
     if (!wrong) LAUNCH(lock_of_lanes<true>, s, s + 1);
   } else if (name == "exchange_lock") {
-    if (wrong) LAUNCH(exchange_lock<false>, s, s + 1);
-    if (!wrong) LAUNCH(exchange_lock<true>, s, s + 1);
+    LAUNCH_LOCK(exchange_lock);
+  } else if (name == "lock_in_a_loop") {
+    LAUNCH_LOOP(Back::by_exchange);
+  } else if (name == "given_back_by_compare") {
+    LAUNCH_LOOP(Back::by_compare);
+  } else if (name == "given_back_by_store") {
+    LAUNCH_LOOP(Back::by_store);
+  } else if (name == "together") {
+    LAUNCH_LOCK(lock_asked_for_together);
+  } else if (name == "stores") {
+    LAUNCH_LOCK(stores_in_a_lock);
   } else if (name == "chained_sums") {
-    if (wrong) LAUNCH(chained_sums<false>, x, s, d);
-    if (!wrong) LAUNCH(chained_sums<true>, x, s, d);
+    if (wrong) LAUNCH((chained_sums<false, false>), x, s, d);
+    if (unread) LAUNCH((chained_sums<true, false>), x, s, d);
+    if (right) LAUNCH((chained_sums<true, true>), x, s, d);
   } else if (name == "counted_barrier") {
-    if (wrong) waits_for_a_counter<false><<<4, kThreads>>>(s, d, o);
-    if (!wrong) waits_for_a_counter<true><<<4, kThreads>>>(s, d, o);
+    if (wrong) waits_for_a_counter<false, false><<<4, kThreads>>>(s, d, o);
+    if (unread) waits_for_a_counter<true, false><<<4, kThreads>>>(s, d, o);
+    if (right) waits_for_a_counter<true, true><<<4, kThreads>>>(s, d, o);
+  } else if (name == "bounded_queue") {
+    if (unread) LAUNCH(bounded_queue<false>, s, s + 1, s + 64, s + 128, o);
+    if (right) LAUNCH(bounded_queue<true>, s, s + 1, s + 64, s + 128, o);
   } else if (name == "library") {
     if (wrong) LAUNCH(atomic_of_the_library<cuda::std::memory_order_relaxed>, s, d, o);
     if (!wrong) LAUNCH(atomic_of_the_library<cuda::std::memory_order_acq_rel>, s, d, o);

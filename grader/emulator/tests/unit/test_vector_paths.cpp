@@ -5,6 +5,7 @@
 #include <random>
 #include <vector>
 
+#include "check/order.h"
 #include "check/vector_checks.h"
 
 namespace warpgrade::emu {
@@ -57,12 +58,11 @@ TEST(VectorChecks, RowsOfGlobalMemoryAreInDoubtWhereAnyLaneIs) {
   if (!vector_checks()) GTEST_SKIP() << "no AVX-512";
   std::mt19937 random(3);
   uint32_t doubts = 0;
-  const std::vector<uint32_t> since(kLanes, 0);
   for (uint32_t round = 0; round < kRounds; ++round) {
     const uint32_t words_a_lane = 1u << random() % 3, words = kLanes * words_a_lane;
     const bool between_blocks = random() % 2 == 0;
     const GlobalStamp mine = {12, who(77, 5, 0), 9, 6u << 4 | 15};
-    const RowAccess row = {mine.when, 8, since.data(), mine.whom, words_a_lane};
+    const GlobalRow row = {mine, 8, words_a_lane, false, between_blocks};
     std::vector<GlobalStamp> stamps(words);
     for (GlobalStamp& s : stamps)
       s = {uint32_t(random() % 8), uint32_t(random()), 9, uint32_t(5 + random() % 2) << 4 | 15};
@@ -78,11 +78,11 @@ TEST(VectorChecks, RowsOfGlobalMemoryAreInDoubtWhereAnyLaneIs) {
                       : stamps[k].when >= row.all_since &&
                             thread_of(stamps[k].whom) != thread_of(mine.whom + k / words_a_lane);
     }
-    ASSERT_EQ(no_doubt(stamps.data(), mine, row, between_blocks), !expected) << "round " << round;
+    ASSERT_EQ(no_doubt(stamps.data(), row), !expected) << "round " << round;
     doubts += expected;
     for (const bool reads : {true, false}) {
       const std::vector<GlobalStamp> before = stamps;
-      stamp_words(stamps.data(), mine, row, reads);
+      ASSERT_FALSE(stamp_global(stamps.data(), row, reads));
       for (uint32_t k = 0; k < words; ++k) {
         const bool kept = reads && before[k].launch() == mine.launch() && before[k].block != mine.block;
         ASSERT_EQ(stamps[k].whom, kept ? before[k].whom : mine.whom + k / words_a_lane) << "round " << round;
@@ -93,6 +93,41 @@ TEST(VectorChecks, RowsOfGlobalMemoryAreInDoubtWhereAnyLaneIs) {
     }
   }
   EXPECT_GT(doubts, kRounds / 10);
+}
+
+TEST(VectorChecks, RowsOfGroupsAreInDoubtWhereAnyGroupIsOrWordsHaveTheirOwnStamps) {
+  if (!vector_checks()) GTEST_SKIP() << "no AVX-512";
+  std::mt19937 random(5);
+  uint32_t doubts = 0, open = 0;
+  for (uint32_t round = 0; round < kRounds; ++round) {
+    const uint32_t words_a_lane = 1u << random() % 3, lanes = Stamps::kGroup / words_a_lane,
+                   groups = kLanes / lanes;
+    const GlobalStamp mine = {12, who(77, 5, 0), 9, 6u << 4 | words_a_lane};
+    const GlobalRow row = {mine, 8, words_a_lane, true, random() % 2 == 0};
+    std::vector<GlobalStamp> stamps(groups);
+    for (GlobalStamp& s : stamps) s = {uint32_t(random() % 8), uint32_t(random()), 9, 5u << 4 | 1};
+    const uint32_t at = random() % groups, widths[] = {0, 1, 2, 4};
+    stamps[at] = {uint32_t(random() % 13),
+                  who(3, 4 + random() % 2, random() % 2 ? at * lanes : random() % 32),
+                  uint32_t(8 + random() % 2), uint32_t(5 + random() % 2) << 4 | widths[random() % 4]};
+    const GlobalStamp theirs = stamps[at];
+    const bool same = theirs.launch() == mine.launch(), is_open = same && theirs.bytes() == 0;
+    const bool same_threads =
+        theirs.bytes() == words_a_lane && thread_of(theirs.whom) == thread_of(mine.whom + at * lanes);
+    const bool expected =
+        is_open || (same && (theirs.block != mine.block ? row.between_blocks
+                                                        : theirs.when >= row.all_since && !same_threads));
+    ASSERT_EQ(no_doubt(stamps.data(), row), !expected) << "round " << round;
+    doubts += expected, open += is_open;
+    ASSERT_EQ(stamp_global(stamps.data(), row, true), is_open) << "round " << round;
+    for (uint32_t k = 0; k < groups; ++k) {
+      const bool kept = k == at && same && (is_open || theirs.block != mine.block);
+      ASSERT_EQ(stamps[k].whom, kept ? theirs.whom : mine.whom + k * lanes) << "round " << round;
+      ASSERT_EQ(stamps[k].launch_and_bytes, kept ? theirs.launch_and_bytes : mine.launch_and_bytes);
+    }
+  }
+  EXPECT_GT(doubts, kRounds / 10);
+  EXPECT_GT(open, kRounds / 20);
 }
 
 TEST(VectorChecks, OneByteThatNobodyWroteIsFound) {
