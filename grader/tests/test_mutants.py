@@ -169,7 +169,7 @@ def test_a_line_that_no_case_reaches_is_told_apart(project: Project) -> None:
 
 def test_what_was_tried_before_ctrl_c_is_reported(project: Project) -> None:
     lab = lab_of(project, LAB)
-    command = [WARPGRADE, "labs", "mutants", "dot", "--all", "--json", "--keep"]
+    command = [str(WARPGRADE), "labs", "mutants", "dot", "--all", "--json", "--keep"]
     environment = os.environ | {"WARPGRADE_HOME": str(project.root)}
     with subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
