@@ -137,6 +137,7 @@ lint: configure  ## formatting of C++ and of pages; ruff and mypy for Python, sh
 	$(PYTHON) -m ruff format --check --quiet
 	$(PYTHON) -m mypy
 	$(PYTHON) -m mypy grader/tests scripts/python
+	MYPYPATH=grader/judge/runner/triton $(PYTHON) -m mypy grader/judge --exclude runner/triton/triton/
 	$(PYTHON) -m mypy reports/tests
 	$(OUR_SCRIPTS) | xargs -0 .venv/bin/shellcheck --external-sources --source-path=SCRIPTDIR --severity=warning
 	$(OUR_PAGES) | xargs -0 .venv/bin/mdformat --check

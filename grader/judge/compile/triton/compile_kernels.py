@@ -364,10 +364,8 @@ def main() -> int:
     """Compile the job's submission."""
     contract = Contract(JOB["lab"])
     recorder = Recorder()
-    JITFunction.run = lambda function, *args, grid, **kwargs: recorder.record(  # type: ignore[method-assign]
-        function, args, grid, kwargs
-    )
-    Autotuner.run = lambda tuner, *args, **kwargs: recorder.record_all(tuner, args, kwargs)  # type: ignore[method-assign]
+    JITFunction.run = lambda function, *args, grid, **kwargs: recorder.record(function, args, grid, kwargs)
+    Autotuner.run = lambda tuner, *args, **kwargs: recorder.record_all(tuner, args, kwargs)
     try:
         module = imported(contract)
         if not hasattr(module, "run"):

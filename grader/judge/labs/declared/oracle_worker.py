@@ -97,7 +97,8 @@ class Worker:
         return _wide(array) if entry.get("bf16") else array
 
     def _given(self, request: dict[str, Any]) -> dict[str, Any]:
-        return {entry["name"]: self._readable(entry) for entry in request["inputs"]} | request["values"]
+        values: dict[str, Any] = request["values"]
+        return {entry["name"]: self._readable(entry) for entry in request["inputs"]} | values
 
     def truth(self, request: dict[str, Any]) -> dict[str, Any]:
         """Calls the oracle and writes what it returns; says what that took of all cores together."""

@@ -11,7 +11,7 @@ class constexpr:  # noqa: N801  # Triton's name
     """A constant of kernels."""
 
     def __init__(self, value: Any) -> None:  # noqa: ANN401
-        self.value = value.value if isinstance(value, constexpr) else value
+        self.value: Any = value.value if isinstance(value, constexpr) else value
 
     def __repr__(self) -> str:
         return f"constexpr[{self.value}]"
