@@ -153,6 +153,19 @@ TEST(Counters, one_heavy_block_of_four_makes_the_imbalance_nearly_four) {
   EXPECT_LT(c.total("block_imbalance"), 4);
 }
 
+TEST(Counters, what_the_busy_warp_of_a_block_does_is_told_line_by_line) {
+  const Counted first("serial_end", "0", "WARPEMU_THREADS=1"),
+      interpreted("serial_end", "0", "WARPEMU_THREADS=1 WARPEMU_NATIVE=0");
+  EXPECT_GT(first.total("warp_imbalance"), 2);
+  EXPECT_GT(first.line("warp_instructions"), 4 * 128);
+  EXPECT_EQ(first.line("busy_warp_instructions"), first.line("warp_instructions"));
+  EXPECT_EQ(interpreted.line("busy_warp_instructions"), first.line("busy_warp_instructions"));
+  // Another warp than the first one is known from the second block on.
+  const Counted last("serial_end", "127", "WARPEMU_THREADS=1 WARPEMU_NATIVE=always");
+  EXPECT_EQ(last.line("warp_instructions"), first.line("warp_instructions"));
+  EXPECT_EQ(4 * last.line("busy_warp_instructions"), 3 * last.line("warp_instructions"));
+}
+
 TEST(Counters, what_blocks_read_again_is_told_by_the_distinct_sectors) {
   const Counted c("reread");
   EXPECT_EQ(c.total("global_load_sectors"), 32);

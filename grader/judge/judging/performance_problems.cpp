@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "judge/judging/figures.h"
@@ -21,6 +22,7 @@ constexpr std::size_t kMostPlaces = 3;
 constexpr double kSmallestShare = 0.05;
 
 constexpr double kLanes = 32;
+constexpr double kExcessOfAWarp = 0.25;  // instructions of a busy warp beyond a mean warp's, as part of these
 
 double lost_lanes(const json& c) {
   return kLanes * figure(c, "warp_instructions") - figure(c, "thread_instructions");
@@ -134,6 +136,44 @@ void find_redundant(const json& kernel, Findings& findings) {
        worst_lines(kernel, read_sectors, say)});
 }
 
+double warps_a_block(const json& kernel) {
+  double threads = 1;
+  for (const json& side : list(kernel, "block")) threads *= side.get<double>();
+  return std::ceil(threads / kLanes);
+}
+
+struct Uneven {
+  json lines;
+  const char* advice;
+};
+
+// The lines where one warp of a block does more than the others, which wait for it; where the work is uneven between
+// blocks alone, the lines with most instructions.
+Uneven uneven_lines(const json& kernel) {
+  const double warps = warps_a_block(kernel), mean = instructions(kernel) / warps;
+  const auto excess = [&](const json& c) {
+    return figure(c, "busy_warp_instructions") - instructions(c) / warps;
+  };
+  double sum = 0;
+  for (const json& line : list(kernel, "lines")) sum += std::max(0.0, excess(line));
+  if (sum < kExcessOfAWarp * mean) {
+    const auto say = [](const json& c) {
+      return fmt::format("executes {:.0f} warp instructions", instructions(c));
+    };
+    return {worst_lines(kernel, instructions, say),
+            "Divide long pieces of work (rows into groups of equal size, with atomics to join the results), "
+            "or let "
+            "blocks fetch work from a list, so that all blocks finish together."};
+  }
+  const auto say = [](const json& c) {
+    return fmt::format("executes {:.0f} warp instructions, {:.0f} % of them in one warp of a block",
+                       instructions(c), 100 * quotient(c, "busy_warp_instructions", "warp_instructions"));
+  };
+  return {worst_lines(kernel, excess, say),
+          "The other warps of the block wait for this one. Let all of them take part: join sums in a tree "
+          "(__shfl_down_sync, then shared memory), divide long pieces of work into groups of equal size."};
+}
+
 void find_imbalance(const json& kernel, Findings& findings) {
   const double blocks = figure(kernel, "block_imbalance"), warps = figure(kernel, "warp_imbalance");
   const bool between = blocks > kBlockImbalance, within = warps > kWarpImbalance;
@@ -147,13 +187,9 @@ void find_imbalance(const json& kernel, Findings& findings) {
         "{}if every warp were as busy as the busiest warp of its block, blocks would execute {:.1f} times as "
         "many instructions",
         between ? "; " : "", warps);
-  const auto say = [](const json& c) {
-    return fmt::format("executes {:.0f} warp instructions", instructions(c));
-  };
-  findings.push_back({"imbalance", 1 - 1 / std::max(blocks, warps), message,
-                      "Divide long pieces of work (rows into groups of equal size, with atomics to join the "
-                      "results), or let blocks fetch work from a list, so that all blocks finish together.",
-                      worst_lines(kernel, instructions, say)});
+  Uneven uneven = uneven_lines(kernel);
+  findings.push_back(
+      {"imbalance", 1 - 1 / std::max(blocks, warps), message, uneven.advice, std::move(uneven.lines)});
 }
 
 void find_bank_conflicts(const json& kernel, Findings& findings) {

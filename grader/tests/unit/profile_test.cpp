@@ -90,6 +90,19 @@ TEST(Diseases, EachIsToldByItsFigureAndItsWorstLine) {
   }
 }
 
+TEST(Diseases, ASerialEndIsToldWhereOneWarpIsAlone) {
+  json kernel = healthy();
+  kernel.update({{"block", {256, 1, 1}}, {"warp_imbalance", 4.0}});
+  // Line 3 has most instructions, all warps the same; of line 7 one warp has all.
+  kernel["lines"] = {
+      {{"file", "k.cu"}, {"line", 3}, {"warp_instructions", 640}, {"busy_warp_instructions", 80}},
+      {{"file", "k.cu"}, {"line", 7}, {"warp_instructions", 300}, {"busy_warp_instructions", 300}}};
+  const json places = only_finding(kernel)["places"];
+  ASSERT_EQ(places.size(), 1u) << places.dump(1);
+  EXPECT_EQ(places[0]["line"], 7);
+  EXPECT_EQ(places[0]["text"], "executes 300 warp instructions, 100 % of them in one warp of a block");
+}
+
 TEST(Diseases, AreNotToldOfKernelsThatHardlyCount) {
   json small = with(healthy(), {{"thread_instructions", 80}, {"warp_instructions", 10}}, json::object());
   EXPECT_EQ(find_performance_problems(json::array({small})).size(), 1u);

@@ -112,7 +112,7 @@ struct NativeContext {
   const NativeCode* code = nullptr;
   std::vector<NativeHint> hint_storage;
   std::vector<uint64_t> scalar_storage;
-  std::vector<ExecutionCounts> block_storage;
+  std::vector<ExecutionCounts> block_storage, busy_storage;  // of the busy warp (simt/counts.h)
   std::vector<CountedRow> row_storage;
   std::vector<uint32_t> entry_failures;  // by block
   bool doubts = false;                   // a fact was doubted since the code was made

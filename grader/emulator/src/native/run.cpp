@@ -27,7 +27,8 @@ void write_out(const Warp& w, const NativeContext& context, const std::vector<Sc
 // What was counted for a whole block of which instructions from `from` on did not run.
 void take_back(const Warp& w, NativeContext& context, const NativeBlock& block, uint32_t from) {
   if (context.block_counts == nullptr) return;
-  ExecutionCounts* executed = w.worker->counts != nullptr ? w.worker->counts->executed.data() : nullptr;
+  ExecutionCounts* executed =
+      w.worker->counts != nullptr ? w.worker->counts->of_warp(w.index).data() : nullptr;
   const auto active = static_cast<uint32_t>(__builtin_popcount(w.active));
   for (uint32_t k = from; k < block.end; ++k) {
     --context.instructions;
@@ -72,7 +73,7 @@ int native_run(Warp* warp, NativeContext* context, uint32_t number) {
   const Inst& i = w.block->program->code[site.instruction];
   const uint32_t active = w.active, mask = active & (predicate(w, i.guard) ^ i.guard_flip);
   if (context->block_counts != nullptr && i.guard != kAlwaysSlot && w.worker->counts != nullptr)
-    w.worker->counts->executed[i.index].lanes += static_cast<uint32_t>(__builtin_popcount(mask));
+    w.worker->counts->of_warp(w.index)[i.index].lanes += static_cast<uint32_t>(__builtin_popcount(mask));
   // Lanes that do not write keep what they had, which the code looks for in the register file from now on.
   write_out(w, *context, site.reads);
   if (mask == 0) return 0;
@@ -141,6 +142,7 @@ void attach(NativeContext& context, const Launch& launch, Worker& worker, const 
   const bool counts = worker.counts != nullptr || launch.step_limit != 0;
   context.block_storage.assign(counts ? code->blocks.size() : 0, ExecutionCounts());
   context.block_counts = counts ? context.block_storage.data() : nullptr;
+  context.busy_storage.assign(worker.counts != nullptr ? code->blocks.size() : 0, ExecutionCounts());
   const bool counts_rows = worker.counts != nullptr;
   context.row_storage.assign(counts_rows ? code->sites.size() : 0, CountedRow());
   context.rows = counts_rows ? context.row_storage.data() : nullptr;
@@ -180,14 +182,17 @@ void warm_up(Worker& worker) {
 
 void fold_native_counts(NativeContext& context, const Program& program, Worker& worker) {
   if (worker.counts == nullptr || context.block_counts == nullptr) return;
-  for (size_t b = 0; b < context.code->blocks.size(); ++b) {
-    for (uint32_t k = context.code->blocks[b].begin; k < context.code->blocks[b].end; ++k) {
-      const Inst& i = program.code[k];
-      worker.counts->executed[k].warps += context.block_counts[b].warps;
-      if (i.guard == kAlwaysSlot || i.control)
-        worker.counts->executed[k].lanes += context.block_counts[b].lanes;
+  const auto fold = [&](const std::vector<ExecutionCounts>& of_blocks, std::vector<ExecutionCounts>& to) {
+    for (size_t b = 0; b < context.code->blocks.size(); ++b) {
+      for (uint32_t k = context.code->blocks[b].begin; k < context.code->blocks[b].end; ++k) {
+        const Inst& i = program.code[k];
+        to[k].warps += of_blocks[b].warps;
+        if (i.guard == kAlwaysSlot || i.control) to[k].lanes += of_blocks[b].lanes;
+      }
     }
-  }
+  };
+  fold(context.block_storage, worker.counts->executed);
+  fold(context.busy_storage, worker.counts->busy);
   context.block_counts = nullptr;
 }
 
@@ -274,7 +279,7 @@ int native_control(Warp* warp, NativeContext* context, uint32_t number, uint32_t
   const Inst& i = w.block->program->code[site.instruction];
   write_out(w, *context, site.live);
   if (context->block_counts != nullptr && i.guard != kAlwaysSlot && !i.control && w.worker->counts != nullptr)
-    w.worker->counts->executed[i.index].lanes += static_cast<uint32_t>(__builtin_popcount(mask));
+    w.worker->counts->of_warp(w.index)[i.index].lanes += static_cast<uint32_t>(__builtin_popcount(mask));
   w.mask = mask;
   w.pc = i.index + 1;
   i.run(w, i);
@@ -309,6 +314,10 @@ bool run_native(Warp& w, NativeContext& context, NativeReturn& next) {
   context.shared = w.block->shared;
   context.block = w.block->linear;
   context.warp = &w;
+  if (w.worker->counts != nullptr && context.block_counts != nullptr) {
+    const bool is_busy = w.index == w.worker->counts->busy_warp;
+    context.block_counts = (is_busy ? context.busy_storage : context.block_storage).data();
+  }
   if (w.block->races != nullptr) {
     context.clock = w.block->races->order().clock();
     context.lanes_since = w.block->races->order().lanes_of(w.index);

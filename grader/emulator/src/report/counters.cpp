@@ -93,6 +93,7 @@ void put_instructions(JsonLine& json, const InstructionCounts& c) {
 void InstructionCounts::add(const InstructionCounts& other) {
   executed.warps += other.executed.warps;
   executed.lanes += other.executed.lanes;
+  busy += other.busy;
   for (size_t k = 0; k < kInstructionClasses; ++k) classes[k] += other.classes[k];
   barriers += other.barriers;
   emu::add(accesses, other.accesses);
@@ -142,10 +143,12 @@ void KernelCounters::add(const Program& program, const LaunchShape& shape,
   Chain64 chain;
   Chain widest;
   for (size_t i = 0; i < program.code.size(); ++i) {
-    const ExecutionCounts& executed = counts.executed[i];
+    const ExecutionCounts &others = counts.executed[i], &busy = counts.busy[i];
+    const ExecutionCounts executed{others.warps + busy.warps, others.lanes + busy.lanes};
     if (executed.warps == 0) continue;
     InstructionCounts one;
     one.executed = executed;
+    one.busy = busy.warps;
     one.classes[static_cast<size_t>(k.classes[i])] = executed.warps;
     if (k.barriers[i]) one.barriers = executed.warps;
     one.accesses = counts.accesses[i];
@@ -200,6 +203,7 @@ void KernelCounters::push(const std::string& title, const Kernel& kernel) {
     JsonLine line;
     line.text("kernel", title).text("file", place.first).number("line", place.second);
     put_instructions(line, counts);
+    number_if(line, "busy_warp_instructions", counts.busy, counts.busy != 0);
     put_accesses(line, counts.accesses, false);
     lines_.push(line.str());
   }

@@ -20,6 +20,7 @@ namespace warpgrade::emu {
 // What instructions did, of one source line or of a kernel.
 struct InstructionCounts {
   ExecutionCounts executed;
+  uint64_t busy = 0;                                    // of `executed`, warp instructions of the busy warps
   std::array<uint64_t, kInstructionClasses> classes{};  // warp instructions
   uint64_t barriers = 0;                                // of blocks
   AccessCounts accesses;

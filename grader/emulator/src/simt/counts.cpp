@@ -22,7 +22,7 @@ void WorkerCounts::add_block(const Block& block) {
   uint64_t sum = 0, busiest = 0;
   for (const Warp& w : block.warps) {
     sum += w.instructions;
-    busiest = std::max(busiest, w.instructions);
+    if (w.instructions > busiest) busiest = w.instructions, busy_warp = w.index;
     blocks.max_warp_loads = std::max(blocks.max_warp_loads, w.loads);
     levels.lines += w.lines_touched;
   }
@@ -37,6 +37,8 @@ void WorkerCounts::merge(const WorkerCounts& other) {
   for (size_t k = 0; k < executed.size(); ++k) {
     executed[k].warps += other.executed[k].warps;
     executed[k].lanes += other.executed[k].lanes;
+    busy[k].warps += other.busy[k].warps;
+    busy[k].lanes += other.busy[k].lanes;
     add(accesses[k], other.accesses[k]);
   }
   for (const auto& [allocation, theirs] : other.traffic.all()) traffic.of(allocation).merge(theirs);

@@ -94,15 +94,21 @@ struct BlockCounts {
 };
 
 struct WorkerCounts {
-  std::vector<ExecutionCounts> executed;  // by instruction
-  std::vector<AccessCounts> accesses;     // by instruction
+  std::vector<ExecutionCounts> executed;  // by instruction, but for those of the busy warp
+  // Of one warp a block, by instruction: the one that did most in the worker's block before, at first warp 0. What it
+  // does beyond the others is what they wait for.
+  std::vector<ExecutionCounts> busy;
+  uint32_t busy_warp = 0;              // in its block
+  std::vector<AccessCounts> accesses;  // by instruction
   TrafficMap traffic;
   BlockCounts blocks;
   LevelCounts levels;
   std::unique_ptr<HotSectors> hot;  // where something was updated atomically
 
-  explicit WorkerCounts(size_t instructions) : executed(instructions), accesses(instructions) {}
+  explicit WorkerCounts(size_t instructions)
+      : executed(instructions), busy(instructions), accesses(instructions) {}
   WorkerCounts(WorkerCounts&&) = default;  // a copy's traffic would point into the original
+  std::vector<ExecutionCounts>& of_warp(uint32_t index) { return index == busy_warp ? busy : executed; }
   void add_block(const Block& block);
   void merge(const WorkerCounts& other);
 };

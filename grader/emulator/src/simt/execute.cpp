@@ -136,7 +136,7 @@ void run_warp(Warp& w, const Inst* code) {
   w.stop = Stop::none;
   if (!w.parked.empty() || w.active == 0) reschedule(w);
   constexpr bool kCount = kCounting == Counting::everything;
-  ExecutionCounts* executed = kCount ? w.worker->counts->executed.data() : nullptr;
+  ExecutionCounts* executed = kCount ? w.worker->counts->of_warp(w.index).data() : nullptr;
   uint64_t instructions = 0;
   while (w.stop == Stop::none) {
     if (w.pc == w.join_pc) [[unlikely]] {

@@ -110,6 +110,18 @@ __global__ void heavy_block(float* out, const int* turns) {
   out[blockIdx.x * 32 + threadIdx.x] = x;
 }
 
+// One thread adds up what all have stored; the others wait or have ended.
+__global__ void serial_end(float* out, const float* from, int adder) {
+  __shared__ float terms[128];
+  terms[threadIdx.x] = from[blockIdx.x * 128 + threadIdx.x];
+  __syncthreads();
+  if (threadIdx.x != adder) return;
+  float sum = 0;
+#pragma unroll 1
+  for (int k = 0; k < 128; ++k) sum += terms[k];  // COUNTED serial_end
+  out[blockIdx.x] = sum;
+}
+
 // Each of eight blocks reads the same 32 floats.
 __global__ void reread(float* to, const float* from) {
   to[blockIdx.x * 32 + threadIdx.x] = from[threadIdx.x];
@@ -148,6 +160,7 @@ void launch(const std::string& name, int n) {
   if (name == "skewed_histogram") skewed_histogram<<<1, 32>>>(filled<int>(32));
   if (name == "shared_histogram") shared_histogram<<<1, 32>>>(filled<int>(32), n);
   if (name == "heavy_block") heavy_block<<<4, 32>>>(a, numbers({10, 10, 10, 10000}));
+  if (name == "serial_end") serial_end<<<4, 128>>>(a, b, n);
   if (name == "reread") reread<<<8, 32>>>(a, b);
   CHECK_CUDA(cudaGetLastError());
   CHECK_CUDA(cudaDeviceSynchronize());
