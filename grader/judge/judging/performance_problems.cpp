@@ -138,8 +138,8 @@ void find_redundant(const json& kernel, Findings& findings) {
 
 double warps_a_block(const json& kernel) {
   double threads = 1;
-  for (const json& side : list(kernel, "block")) threads *= side.get<double>();
-  return std::ceil(threads / kLanes);
+  for (const json& side : list(kernel, "block")) threads *= side.is_number() ? side.get<double>() : 1;
+  return std::max(1.0, std::ceil(threads / kLanes));
 }
 
 struct Uneven {
