@@ -262,6 +262,19 @@ def test_the_emulators_findings_name_place_thread_and_allocation(make_run: Calla
     assert "guard the last block: if (row < a.rows)" in words
 
 
+def test_of_a_kernel_in_python_the_program_is_named_and_no_thread_of_the_compilers(
+    make_run: Callable[..., Any],
+) -> None:
+    def change(run: SyntheticRun) -> None:
+        run._fail(run.records[0], ("runtime_error", "out_of_bounds", "store past the end of c"))
+        run.records[0]["diagnostics"][0]["file"] = "spmm.py"
+        run.records[0].pop("timing", None)
+
+    words = render(make_run(change, backend="emulator", students=1, faults=0)).words()
+    assert "kernel spmm_long_rows_kernel · program (3, 0, 0) · allocation c" in words
+    assert "thread (5" not in words
+
+
 def test_an_emulator_run_shows_counters_and_says_why_there_are_no_times(
     emulator_run: tuple[SyntheticRun, Page, Path],
 ) -> None:

@@ -100,6 +100,11 @@ class Diagnostic:
     message: str
     advice: str
 
+    @property
+    def is_python(self) -> bool:
+        """Whether Triton compiled the kernel: its blocks are programs, its threads are the compiler's."""
+        return self.place.partition(":")[0].endswith(".py")
+
 
 @dataclass(frozen=True)
 class Mismatch:
