@@ -262,7 +262,7 @@ MutantSample sample_mutants(const MutantsOptions& options, const std::vector<Har
   return sample;
 }
 
-int try_mutants(const MutantsOptions& options) {
+static int report_on_mutants(const MutantsOptions& options) {
   find_lab(options.lab);
   const Survivors known = read_survivors(options.lab);
   VerifyProgress progress;
@@ -285,6 +285,14 @@ int try_mutants(const MutantsOptions& options) {
     return kExitInterrupted;
   }
   return options.check && !report.at("survivors").empty() ? kExitSurvivors : kExitGraded;
+}
+
+int try_mutants(const MutantsOptions& options) try {
+  return report_on_mutants(options);
+} catch (const json::exception& missing) {
+  if (options.report.empty()) throw;
+  throw UsageError("{}: expected a whole report of `warpgrade labs mutants LAB --json` ({})", options.report,
+                   missing.what());
 }
 
 }  // namespace warpgrade

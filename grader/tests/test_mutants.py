@@ -189,6 +189,21 @@ def test_what_was_tried_before_ctrl_c_is_reported(project: Project) -> None:
     )
 
 
+def test_a_report_with_something_missing_is_bad_input(tmp_path: Path) -> None:
+    lists: dict[str, Any] = {name: [] for name in ("explained", "unchanged", "unreached", "not_judged")}
+    kept = {
+        "schema": "warpgrade.mutants.v1",
+        "lab": "scan",
+        "survivors": [{"solution": "naive", "mutant": "x"}],
+    } | lists
+    report = tmp_path / "report.json"
+    for damaged in (kept, {key: value for key, value in kept.items() if key != "lab"}):
+        report.write_text(json.dumps(damaged), encoding="utf-8")
+        done = warpgrade("labs", "mutants", "scan", "--report", report)
+        assert done.returncode == 1
+        assert f"{report}: expected a whole report" in done.stderr
+
+
 def test_grading_refuses_to_run_mutants(tmp_path: Path) -> None:
     done = warpgrade(
         "grade",

@@ -65,6 +65,8 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, help="a program of your own")
     parser.add_argument("--cases", help="the cases that it is judged in")
     options = parser.parse_args()
+    if options.seeds < 1:
+        parser.error("--seeds: expected at least 1")
     if options.folder:
         if not options.cases or len(options.labs) != 1:
             parser.error("--folder wants --cases and one LAB")

@@ -10,7 +10,7 @@ namespace warpgrade::emu {
 enum BlockRole : uint8_t {
   kLearnsByWaiting = 1,   // takes a lock, or asks for a flag in a loop that waits for it
   kLearnsByCounting = 2,  // a counter whose value is compared for equality: who comes last goes on
-  kGivesLockBack = 4,     // a plain store of a lock
+  kGivesLockBack = 4,     // a store, an exchange or a compare-and-swap that gives a lock back
   kWithinLock = 8,        // between where a lock is taken and where it is given back
 };
 
