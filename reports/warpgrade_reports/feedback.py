@@ -396,7 +396,6 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--output", type=Path, required=True, metavar="DIR")
     parser.add_argument("--keep", action="store_true", help="replace the folders of these students alone")
     options = parser.parse_args(arguments)
-    os.nice(5)
     try:
         troubles = write_feedback(options.views, options.output, keep=options.keep)
     except ReportInputError as error:
@@ -408,4 +407,5 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    os.nice(5)  # the class report, which takes longer, goes first
     sys.exit(main())
