@@ -149,6 +149,10 @@ Manifest read_manifest(const UntrustedFolder& folder) {
   // file's size.
   try {
     const YAML::Node node = YAML::Load(file.bytes);
+    if (!node.IsMap() && !node.IsNull()) {
+      manifest.problem = "submission.yaml: expected keys with values, such as `sources: [spmm.cu]`";
+      return manifest;
+    }
     if (const YAML::Node title = node["title"]; title && title.IsScalar())
       manifest.title = plain_line(title.Scalar(), kLongestTitle);
     if (const YAML::Node flags = node["flags"]) take_flags(flags, manifest);

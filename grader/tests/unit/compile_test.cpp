@@ -258,6 +258,18 @@ TEST(Flags, are_a_list) {
   }
 }
 
+TEST(Submissions, AFileOfTheirsWantsKeys) {
+  const TemporaryDirectory scratch("warpgrade-compile-test");
+  put(scratch.path() / "vector_add.cu", "");
+  for (const char* text : {"garbage", "- sources\n", "12\n"}) {
+    put(scratch.path() / "submission.yaml", text);
+    const Submission submission = read_submission(scratch.path(), "vector_add", Role::kStudent);
+    EXPECT_EQ(submission.problem.value_or(""),
+              "submission.yaml: expected keys with values, such as `sources: [spmm.cu]`")
+        << text;
+  }
+}
+
 TEST(Submissions, ARefusedFlagIsToldWithThoseThatAreTaken) {
   TemporaryDirectory scratch("test");
   put(scratch.path() / "a/spmm.cu", "");
