@@ -142,6 +142,10 @@ json report_of(const MutantsOptions& options, const MutantTrials& trials, const 
     if (one.fate == Fate::kRefused) ++refused;
     if (lists.contains(one.fate)) report[lists.at(one.fate)].push_back(json_of(one, sources));
   }
+  report["never_launched"] = json::array();
+  for (const auto& [kernel, mutants] : trials.never_launched())
+    report["never_launched"].push_back(
+        {{"solution", kernel.first}, {"kernel", kernel.second}, {"mutants", mutants}});
   report["tried"] = tried;
   report["refused"] = refused;
   return report;
@@ -209,6 +213,10 @@ std::string text_of(const json& report) {
   for (const json& one : report.at("unreached")) ++unreached[place_of(one)];
   for (const auto& [place, mutants] : unreached)
     text += fmt::format("no case reaches {} ({} mutants)\n", place, mutants);
+  for (const json& one : report.value("never_launched", json::array()))
+    text += fmt::format("no case launches {} of {} ({} mutants, tried last)\n",
+                        one.at("kernel").get<std::string>(), one.at("solution").get<std::string>(),
+                        one.at("mutants").get<std::size_t>());
   for (const json& one : report.at("not_judged"))
     text += fmt::format("not judged: {}: {}\n", one.at("mutant").get<std::string>(),
                         one.at("why").get<std::string>());

@@ -45,9 +45,12 @@ std::vector<std::string> schedules_for(const std::string& operation) {
   return {""};
 }
 
-// Random shapes are no larger than the cases.
+// Random shapes are no larger than the cases, and large cases are for offsets beyond 32 bits alone.
 bool shows_in_small_shapes(const Mutant& mutant) {
   return mutant.operation != "offset_32";
+}
+bool is_large(const CaseInput& input) {
+  return input.spec.set == "large";
 }
 
 // Instructions with one key are reached together: those of a block, but for their guards.
@@ -72,6 +75,7 @@ Mutant mutant_of(const json& listed, std::size_t solution, const std::string& id
   mutant.instruction = listed.at("ptx");
   mutant.ordinal = listed.at("ordinal");
   mutant.block = listed.at("block");
+  mutant.in_kernel = listed.at("in_kernel") == 1;
   mutant.file = fs::path(listed.at("file").get<std::string>()).filename().string();
   mutant.line = listed.at("line");
   mutant.inlined_from = listed.at("inlined_from");
@@ -103,6 +107,7 @@ void MutantTrials::run() {
     for (std::size_t i = 0; i < solutions_.size(); ++i) {
       step.say(run_->submissions()[i].id);
       judge_unchanged(i, judge);
+      note_launched(i, judge);
       list(i);
     }
   }
@@ -175,6 +180,12 @@ void MutantTrials::compile() {
   }
 }
 
+std::vector<CaseInput> MutantTrials::cases_for(const Mutant& mutant) const {
+  std::vector<CaseInput> cases = solutions_[mutant.solution].cases;
+  if (shows_in_small_shapes(mutant)) std::erase_if(cases, is_large);
+  return cases;
+}
+
 JudgeJob MutantTrials::job(std::size_t solution, const Environment& environment) const {
   const std::vector<CaseInput>& known = solutions_[solution].cases;
   return job(solution, environment, known.empty() ? run_->cases() : known);
@@ -198,6 +209,9 @@ MutantTrials::Answer MutantTrials::ask(JudgeServer& judge, JudgeJob job) const {
   events.on_record = [&](const std::string& id, const json& record) {
     answer.wall_s[id] = record.at("wall_s");
     answer.outputs[id] = record.value("outputs_noted", std::vector<std::string>());
+    const json counters = record.value("counters", json::object());
+    for (const json& kernel : counters.value("kernels", json::array()))
+      answer.launched.insert(kernel.at("kernel").get<std::string>());
     const std::string verdict = record.at("outcome").at("verdict");
     if (verdict == verdicts::kAccepted) return answer.passed.push_back(id);
     const json& outcome = record.at("outcome");
@@ -225,8 +239,30 @@ void MutantTrials::judge_unchanged(std::size_t solution, JudgeServer& judge) {
   const auto wall_s = [&](const CaseInput& input) { return answer.wall_s.at(input.spec.id); };
   std::stable_sort(own.cases.begin(), own.cases.end(),
                    [&](const CaseInput& x, const CaseInput& y) { return wall_s(x) < wall_s(y); });
-  own.slowest_s = wall_s(own.cases.back());
+  for (const CaseInput& input : own.cases) {
+    double& slowest_s = is_large(input) ? own.slowest_large_s : own.slowest_s;
+    slowest_s = std::max(slowest_s, wall_s(input));
+  }
   own.own[""].outputs = answer.outputs;
+}
+
+// Solutions choose among kernels by sizes. Mutants of one that no case launches need no trial each.
+void MutantTrials::note_launched(std::size_t solution, JudgeServer& judge) {
+  Solution& own = solutions_[solution];
+  std::vector<CaseInput> cases = own.cases;
+  std::erase_if(cases, is_large);
+  own.launched = ask(judge, job(solution, {{"WARPEMU_CHECKS", "counters"}}, std::move(cases))).launched;
+}
+
+bool MutantTrials::is_launched(const Mutant& mutant) const {
+  return !mutant.in_kernel || solutions_[mutant.solution].launched.contains(mutant.title);
+}
+
+std::map<std::pair<std::string, std::string>, std::size_t> MutantTrials::never_launched() const {
+  std::map<std::pair<std::string, std::string>, std::size_t> found;
+  for (const Mutant& mutant : mutants_)
+    if (!is_launched(mutant)) ++found[{mutant.solution_id, mutant.title}];
+  return found;
 }
 
 // In cases and random shapes, the quickest ones. A shape that the solution is not right in says nothing.
@@ -325,6 +361,7 @@ std::vector<std::size_t> MutantTrials::order() const {
   for (std::size_t i = 0; i < mutants_.size(); ++i)
     if (options_.only.empty() || options_.only.contains(name_of(mutants_[i]))) order.push_back(i);
   std::shuffle(order.begin(), order.end(), std::mt19937_64(options_.seed));
+  std::stable_partition(order.begin(), order.end(), [&](std::size_t i) { return is_launched(mutants_[i]); });
   if (options_.most) order.resize(std::min(order.size(), *options_.most));
   return order;
 }
@@ -357,7 +394,10 @@ void MutantTrials::judge_mutant(JudgeServer& judge, Mutant& mutant) {
 
 MutantTrials::Environment MutantTrials::environment_of(const Mutant& mutant,
                                                        const std::string& schedule) const {
-  const double patience_s = 1 + kPatience * solutions_[mutant.solution].slowest_s;
+  const Solution& own = solutions_[mutant.solution];
+  const double slowest_s =
+      shows_in_small_shapes(mutant) ? own.slowest_s : std::max(own.slowest_s, own.slowest_large_s);
+  const double patience_s = 1 + kPatience * slowest_s;
   Environment environment{{kVariable, mutant.key},
                           {"WARPEMU_LAUNCH_TIMEOUT_S", fmt::format("{:.2f}", patience_s)}};
   if (!schedule.empty()) environment["WARPEMU_SCHEDULE"] = schedule;
@@ -369,7 +409,7 @@ std::map<std::string, MutantTrials::Outputs> MutantTrials::judge_in_cases(JudgeS
                                                                           Mutant& mutant) {
   std::map<std::string, Outputs> outputs;
   for (const std::string& schedule : schedules_for(mutant.operation)) {
-    Answer answer = ask(judge, job(mutant.solution, environment_of(mutant, schedule)));
+    Answer answer = ask(judge, job(mutant.solution, environment_of(mutant, schedule), cases_for(mutant)));
     if (answer.refused || answer.faulted) {
       mutant.fate = answer.faulted ? Mutant::Fate::kNotJudged : Mutant::Fate::kRefused;
       mutant.refused_by = answer.by;
@@ -409,7 +449,7 @@ std::optional<bool> MutantTrials::known_to_be_reached(const Mutant& mutant) {
 bool MutantTrials::is_reached(JudgeServer& judge, const Mutant& mutant) {
   if (const auto known = known_to_be_reached(mutant)) return *known;
   const std::string key = fmt::format("trap:{}:{}", mutant.kernel, mutant.ordinal);
-  const Answer answer = ask(judge, job(mutant.solution, {{kVariable, key}}));
+  const Answer answer = ask(judge, job(mutant.solution, {{kVariable, key}}, cases_for(mutant)));
   const std::lock_guard lock(mutex_);
   return reached_[reach_key(mutant)] = answer.refused || answer.faulted;
 }

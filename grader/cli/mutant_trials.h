@@ -10,6 +10,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,8 @@ class MutantTrials {
   std::vector<std::string> cases() const;
   std::size_t shapes() const { return std::min(shapes_.size(), options_.shapes); }
   double wall_s() const { return wall_s_; }
+  // Mutants of each kernel that no case launches, by solution and kernel: they are tried last.
+  std::map<std::pair<std::string, std::string>, std::size_t> never_launched() const;
 
  private:
   // The hashes of a case's outputs, run by run.
@@ -46,6 +49,7 @@ class MutantTrials {
     std::string by, verdict;
     std::vector<std::string> passed;
     std::map<std::string, double> wall_s;
+    std::set<std::string> launched;
     Outputs outputs;
   };
   // What the solution itself writes, by the order of warps.
@@ -55,8 +59,9 @@ class MutantTrials {
     bool is_known = false;          // both were found
   };
   struct Solution {
-    std::vector<CaseInput> cases;  // the cheapest first
-    double slowest_s = 0;          // of them
+    std::vector<CaseInput> cases;               // the cheapest first
+    std::set<std::string> launched;             // titles of the kernels that the cases launch
+    double slowest_s = 0, slowest_large_s = 0;  // of those that are not large, and of those that are
     std::map<std::string, Own> own;
     std::mutex mutex;  // of `own`
   };
@@ -65,12 +70,15 @@ class MutantTrials {
   std::vector<std::string> correctness_cases() const;
   void copy_solutions() const;
   using Environment = std::map<std::string, std::string>;
+  std::vector<CaseInput> cases_for(const Mutant& mutant) const;
   JudgeJob job(std::size_t solution, const Environment& environment) const;
   JudgeJob job(std::size_t solution, const Environment& environment, std::vector<CaseInput> cases) const;
   Answer ask(JudgeServer& judge, JudgeJob job) const;
   void compile();
   void judge_unchanged(std::size_t solution, JudgeServer& judge);
   void list(std::size_t solution);
+  void note_launched(std::size_t solution, JudgeServer& judge);
+  bool is_launched(const Mutant& mutant) const;
   std::vector<std::size_t> order() const;
   void work(const std::vector<std::size_t>& order, std::atomic<std::size_t>& next, double limit_s,
             VerifyProgress::Step& step);

@@ -375,14 +375,14 @@ int time_all(const std::vector<Submission>& submissions, int repetitions) {
   cudaStream_t stream = nullptr;
   BENCH_CHECK(cudaStreamCreate(&stream));
   const DeviceCsr a = make_powerlaw_matrix({"reddit", 232965, 114615892, 0.5});
-  const CsrGraph graph{a.nodes, static_cast<int>(a.nnz), a.row_offsets, a.columns};
-  std::vector<int> nodes(a.nodes);
+  const CsrGraph graph{a.rows, static_cast<int>(a.nnz), a.row_offsets, a.columns};
+  std::vector<int> nodes(a.rows);
   std::iota(nodes.begin(), nodes.end(), 0);
   const int* device_nodes = upload(nodes);
   Stopwatch watch;
   int wrong = 0;
   for (const auto& [count, fanout] :
-       {std::pair(100, 4), std::pair(a.nodes, 10), std::pair(a.nodes, 100), std::pair(a.nodes, 1000)}) {
+       {std::pair(100, 4), std::pair(a.rows, 10), std::pair(a.rows, 100), std::pair(a.rows, 1000)}) {
     wrong += time_scene(submissions, {graph, device_nodes, count, fanout}, repetitions, stream, watch);
   }
   std::printf("%d wrong\n", wrong);

@@ -6,7 +6,7 @@
 //
 // --classes takes meshes, roads, stencils and dense social graphs (class_matrices.h) instead, drawn with that
 // seed.
-// --permute also times each graph with its nodes renamed at random, as NAME.permuted. --scale makes power-law
+// --permute also times each graph with its nodes renamed at random, as NAME.permuted (square ones). --scale makes power-law
 // matrices (and flushes) of that share of their size, to try a command out.
 // --repetitions asks for so many whatever they take; else the budget decides, between 3 and 31. --json
 // appends a line a case to FILE, with every sample: what `make bench-peers` reads (reports/README.md has the
@@ -312,7 +312,7 @@ DeviceCsr make_matrix(PowerlawShape shape, const Options& options) {
     spec.n = shape.nodes;
     spec.nnz = shape.entries;
     const PowerlawGraph g = make_powerlaw_graph(spec);
-    return {g.n, g.nnz, g.row_offsets, g.columns, g.values};
+    return {g.n, g.n, g.nnz, g.row_offsets, g.columns, g.values};
   }
 #endif
   return make_powerlaw_matrix(shape);
@@ -322,7 +322,11 @@ DeviceCsr make_matrix(PowerlawShape shape, const Options& options) {
 DeviceCsr upload_matrix(const HostCsr& host) {
   std::vector<float> values(host.columns.size());
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(unit(mix(i)) - 0.5);
-  return {host.nodes, static_cast<int>(host.columns.size()), upload(host.row_offsets), upload(host.columns),
+  return {host.rows,
+          host.cols,
+          static_cast<int>(host.columns.size()),
+          upload(host.row_offsets),
+          upload(host.columns),
           upload(values)};
 }
 
@@ -334,8 +338,7 @@ bool is_wanted(const Options& options, const std::string& graph) {
 void run_widths(const std::string& graph, const DeviceCsr& matrix, const Options& options,
                 cudaStream_t stream) {
   BENCH_CHECK(cudaDeviceSynchronize());
-  const CsrMatrix a{matrix.nodes,       matrix.nodes,   matrix.nnz,
-                    matrix.row_offsets, matrix.columns, matrix.values};
+  const CsrMatrix a{matrix.rows, matrix.cols, matrix.nnz, matrix.row_offsets, matrix.columns, matrix.values};
   const std::vector<int> rows = sample_rows(a);
   for (const int k : options.widths) run_case(graph.c_str(), a, k, options, rows, stream);
 }
@@ -343,7 +346,7 @@ void run_widths(const std::string& graph, const DeviceCsr& matrix, const Options
 void run_matrix(const std::string& graph, const DeviceCsr& matrix, const Options& options,
                 cudaStream_t stream) {
   run_widths(graph, matrix, options, stream);
-  if (options.permutation >= 0) {
+  if (options.permutation >= 0 && matrix.rows == matrix.cols) {
     const DeviceCsr permuted = permute_matrix(matrix, static_cast<std::uint64_t>(options.permutation));
     run_widths(graph + ".permuted", permuted, options, stream);
     free_matrix(permuted);

@@ -77,9 +77,9 @@ inline DeviceCsr read_npz_matrix(const std::filesystem::path& path) {
   const NpyMember values = array("data.npy", "<f4"), shape = array("shape.npy", "<i8");
   std::int64_t size[2];
   std::memcpy(size, shape.data, sizeof size);
-  if (size[0] != size[1] || offsets.count != size[0] + 1 || columns.count != values.count)
-    throw std::runtime_error(path.string() + ": expected a square matrix whose arrays fit together");
-  DeviceCsr a{static_cast<int>(size[0]), static_cast<int>(columns.count)};
+  if (offsets.count != size[0] + 1 || columns.count != values.count)
+    throw std::runtime_error(path.string() + ": expected a matrix whose arrays fit together");
+  DeviceCsr a{static_cast<int>(size[0]), static_cast<int>(size[1]), static_cast<int>(columns.count)};
   const auto upload = [](auto** to, const NpyMember& from) {
     const auto bytes = static_cast<std::size_t>(from.count) * sizeof(**to);
     BENCH_CHECK(cudaMalloc(to, bytes));

@@ -24,7 +24,7 @@ inline std::vector<int> draw_new_names(int nodes, std::uint64_t seed) {
 __global__ void rename_rows_kernel(DeviceCsr a, const int* names, const int* new_offsets, int* columns,
                                    float* values) {
   const int lane = threadIdx.x % 32, warps = static_cast<int>(gridDim.x * blockDim.x / 32);
-  for (int row = static_cast<int>((blockIdx.x * blockDim.x + threadIdx.x) / 32); row < a.nodes;
+  for (int row = static_cast<int>((blockIdx.x * blockDim.x + threadIdx.x) / 32); row < a.rows;
        row += warps) {
     const int from = a.row_offsets[row], length = a.row_offsets[row + 1] - from;
     const int to = new_offsets[names[row]];
@@ -46,7 +46,7 @@ __global__ void compare_rows_kernel(DeviceCsr a, DeviceCsr permuted, const int* 
     return sum;
   };
   const int step = static_cast<int>(gridDim.x * blockDim.x);
-  for (int row = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); row < a.nodes; row += step) {
+  for (int row = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); row < a.rows; row += step) {
     if (row_sum(a, row, names) != row_sum(permuted, names[row], nullptr)) atomicAdd(wrong, 1);
   }
 }
@@ -59,7 +59,7 @@ inline void sort_rows(int* columns, float* values, DeviceCsr* a) {
   void* work_space = nullptr;
   const auto sort = [&] {
     BENCH_CHECK(cub::DeviceSegmentedSort::SortPairs(work_space, bytes, columns, a->columns, values, a->values,
-                                                    a->nnz, a->nodes, a->row_offsets, a->row_offsets + 1));
+                                                    a->nnz, a->rows, a->row_offsets, a->row_offsets + 1));
   };
   sort();
   BENCH_CHECK(cudaMalloc(&work_space, bytes + 16));
@@ -70,14 +70,14 @@ inline void sort_rows(int* columns, float* values, DeviceCsr* a) {
 }
 
 inline DeviceCsr permute_matrix(const DeviceCsr& a, std::uint64_t seed) {
-  const std::vector<int> names = draw_new_names(a.nodes, seed);
-  std::vector<int> offsets(a.nodes + 1), new_offsets(a.nodes + 1, 0);
+  const std::vector<int> names = draw_new_names(a.rows, seed);
+  std::vector<int> offsets(a.rows + 1), new_offsets(a.rows + 1, 0);
   BENCH_CHECK(
       cudaMemcpy(offsets.data(), a.row_offsets, offsets.size() * sizeof(int), cudaMemcpyDeviceToHost));
-  for (int row = 0; row < a.nodes; ++row) new_offsets[names[row] + 1] = offsets[row + 1] - offsets[row];
+  for (int row = 0; row < a.rows; ++row) new_offsets[names[row] + 1] = offsets[row + 1] - offsets[row];
   std::partial_sum(new_offsets.begin(), new_offsets.end(), new_offsets.begin());
 
-  DeviceCsr permuted{a.nodes, a.nnz};
+  DeviceCsr permuted{a.rows, a.cols, a.nnz};
   permuted.row_offsets = upload(new_offsets);
   int* device_names = upload(names);
   int* columns = nullptr;

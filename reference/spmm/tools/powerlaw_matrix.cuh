@@ -41,7 +41,7 @@ inline constexpr PowerlawShape kShapes[] = {{"arxiv", 169343, 1166243, 0.6},
                                             {"am", 881680, 5668682, 0.8}};
 
 struct DeviceCsr {
-  int nodes = 0;
+  int rows = 0, cols = 0;
   int nnz = 0;
   int* row_offsets = nullptr;
   int* columns = nullptr;
@@ -95,7 +95,7 @@ inline DeviceCsr make_powerlaw_matrix(const PowerlawShape& shape) {
   }
   for (int i = 0; i < shape.nodes; ++i) offsets[i + 1] = offsets[i] + lengths[i];
 
-  DeviceCsr a{shape.nodes, offsets.back()};
+  DeviceCsr a{shape.nodes, shape.nodes, offsets.back()};
   const std::size_t offsets_bytes = offsets.size() * sizeof(int);
   int* unsorted = nullptr;
   BENCH_CHECK(cudaMalloc(&a.row_offsets, offsets_bytes));
@@ -108,7 +108,7 @@ inline DeviceCsr make_powerlaw_matrix(const PowerlawShape& shape) {
   std::size_t bytes = 0;
   void* work_space = nullptr;
   const auto sort = [&] {
-    BENCH_CHECK(cub::DeviceSegmentedSort::SortKeys(work_space, bytes, unsorted, a.columns, a.nnz, a.nodes,
+    BENCH_CHECK(cub::DeviceSegmentedSort::SortKeys(work_space, bytes, unsorted, a.columns, a.nnz, a.rows,
                                                    a.row_offsets, a.row_offsets + 1));
   };
   sort();

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
+#include <set>
 
 #include "program/build.h"
 #include "program/mutant_operators.h"
@@ -23,12 +25,62 @@ WrittenInstruction written(const Module& module, const Instruction& instruction)
   return in;
 }
 
+// Numbers of a text's lines, for places in ascending order: counted once, since a module may have megabytes.
+class LineCounter {
+ public:
+  explicit LineCounter(const std::string& text) : text_(text) {}
+  uint32_t line_of(std::string_view place) {
+    const size_t at = static_cast<size_t>(place.data() - text_.data());
+    if (at < at_) at_ = 0, line_ = 1;
+    line_ += static_cast<uint32_t>(std::count(text_.begin() + static_cast<std::ptrdiff_t>(at_),
+                                              text_.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
+    at_ = at;
+    return line_;
+  }
+
+ private:
+  const std::string& text_;
+  size_t at_ = 0;
+  uint32_t line_ = 1;
+};
+
 std::optional<std::string> rewritten(const WrittenInstruction& in, const std::string& operation) {
   if (operation == kReachOperator) return in.guarded() + "trap;";
   const auto operators = mutant_operators();
   const auto found = std::find_if(operators.begin(), operators.end(),
                                   [&](const MutantOperator& one) { return one.name == operation; });
   return found == operators.end() ? std::nullopt : found->rewrite(in);
+}
+
+// Splits a product of 64 bits into its words: no offset comes of it.
+bool takes_words(const WrittenInstruction& in) {
+  return in.is("shr") || in.has("hi") || (in.is("cvt") && in.parts.size() > 2 && in.type().ends_with("64")) ||
+         (in.is("mov") && in.operands[0].starts_with('{'));
+}
+
+// The registers of a function that something reads as a whole.
+std::set<std::string, std::less<>> read_whole(const Module& module, const Function& function) {
+  std::set<std::string, std::less<>> names;
+  for (const Statement& statement : function.body) {
+    const auto* instruction = std::get_if<Instruction>(&statement);
+    if (instruction == nullptr) continue;
+    const WrittenInstruction in = written(module, *instruction);
+    if (in.operands.empty() || takes_words(in)) continue;
+    // What a store writes to stands first, too.
+    for (size_t k = in.is("st") || in.is("red") ? 0 : 1; k < in.operands.size(); ++k) {
+      const std::string& operand = in.operands[k];
+      for (size_t at = operand.find('%'); at != operand.npos; at = operand.find('%', at + 1))
+        names.insert(operand.substr(at, operand.find_first_of(",+-]} ", at) - at));
+    }
+  }
+  return names;
+}
+
+// A product that is an offset is read as a whole. Philox takes its products apart: with one of them cut, other
+// random numbers come out that are as random.
+bool shows(const MutantOperator& one, const WrittenInstruction& in,
+           const std::set<std::string, std::less<>>& whole) {
+  return std::string_view(one.name) != "offset_32" || whole.contains(in.operands[0]);
 }
 
 // What the text means at the place of `instruction`, whose source line it keeps.
@@ -64,7 +116,8 @@ std::optional<MutantKey> read_mutant_key(std::string_view text) {
 std::string MutantFacts::json_line() const {
   JsonLine line;
   line.text("mutant", key.text()).text("operator", key.operation).text("kernel", key.function);
-  line.text("title", kernel_title(key.function)).number("ordinal", key.ordinal);
+  line.text("title", kernel_title(key.function)).number("in_kernel", in_kernel ? 1 : 0);
+  line.number("ordinal", key.ordinal);
   line.number("block", block).number("ptx_line", ptx_line);
   line.text("ptx", ptx).text("file", place.path).number("line", place.line);
   line.text("inlined_from", place.inlined_from);
@@ -79,8 +132,10 @@ std::vector<MutantFacts> list_mutants(Module& module) {
   std::sort(functions.begin(), functions.end(),
             [](const Function* x, const Function* y) { return x->body_begin < y->body_begin; });
   std::vector<MutantFacts> found;
+  LineCounter lines(module.text);
   for (Function* function : functions) {
     parse_body(module, *function);
+    const auto whole = read_whole(module, *function);
     uint32_t ordinal = 0, block = 0;
     for (const Statement& statement : function->body) {
       if (std::holds_alternative<Label>(statement)) ++block;
@@ -88,10 +143,11 @@ std::vector<MutantFacts> list_mutants(Module& module) {
       if (instruction == nullptr) continue;
       const WrittenInstruction in = written(module, *instruction);
       for (const MutantOperator& one : mutant_operators()) {
-        if (!one.rewrite(in)) continue;
+        if (!one.rewrite(in) || !shows(one, in, whole)) continue;
         found.push_back({{one.name, std::string(function->name), ordinal},
+                         function->is_entry,
                          block,
-                         line_of(module.text, instruction->opcode),
+                         lines.line_of(instruction->opcode),
                          in.text(),
                          place_of(module, instruction->location)});
       }

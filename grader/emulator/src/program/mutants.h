@@ -26,7 +26,8 @@ std::optional<MutantKey> read_mutant_key(std::string_view text);
 
 struct MutantFacts {
   MutantKey key;
-  uint32_t block = 0;  // of the function: its instructions run together, but for their guards
+  bool in_kernel = false;  // not in a function that was not inlined
+  uint32_t block = 0;      // of the function: its instructions run together, but for their guards
   uint32_t ptx_line = 0;
   std::string ptx;       // the instruction as it stands
   Program::Place place;  // nothing without -lineinfo
