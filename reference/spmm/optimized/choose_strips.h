@@ -7,21 +7,24 @@ namespace optimized {
 
 // The widest strip of B that fills at most three quarters of L2, from 32 columns on. Others
 //  - where there is little work: 32, so that many groups of lanes share a long row.
-//  - where rows are long, but not so long that they share most rows of B: 32. L1 holds more rows of B then.
+//  - where rows are long, but not so long that they share most rows of B, and B is not so small that L1 holds
+//    much of it anyway: 32. L1 holds more rows of B then.
 //  - where not even 32 columns fit and rows are short: 64. What counts is how often A and the items are read.
 //  - where rows are short and neighbours ask for the same rows of B: the widest. They are in L2 anyway.
 //  - where little is gathered for a row of C and its strips end within what memory writes at once: twice as
 //    wide, or one strip. Such pieces are written twice, and those that end within a sector are read as well.
+//  - where the widest would leave half of one over: half of it, so that one launch does all.
 inline int choose_strip(const Sizes& size, int widest, std::int64_t l2_bytes) {
-  constexpr std::int64_t kLittleWork = 12'000'000, kShortMeanOfSectors = 24;
-  constexpr std::int64_t kDenseMean = 64, kLongMean = 128;
+  constexpr std::int64_t kLittleWork = 12'000'000, kLittleWorkOfMiddleRows = 9'000'000;
+  constexpr std::int64_t kShortMeanOfSectors = 24, kMiddleMean = 32, kDenseMean = 64, kLongMean = 128;
   constexpr std::int64_t kSector = 8, kMemoryWrite = 16;  // floats
   if (SPMM_STRIP > 0) return std::min(SPMM_STRIP, widest);
   std::int64_t strip = kNarrowestStrip;
-  if (size.nnz * size.k < kLittleWork) return static_cast<int>(std::min<std::int64_t>(strip, widest));
-  if (size.k >= kWidestStrip && size.mean_row() >= kDenseMean && size.mean_row() < kLongMean) {
-    return static_cast<int>(std::min<std::int64_t>(strip, widest));
-  }
+  const bool is_little =
+      size.nnz * size.k < (size.mean_row() < kMiddleMean ? kLittleWork : kLittleWorkOfMiddleRows);
+  const bool is_dense = size.k >= kWidestStrip && size.mean_row() >= kDenseMean &&
+                        size.mean_row() < kLongMean && 16 * size.b_bytes(kWidestStrip) >= l2_bytes;
+  if (is_little || is_dense) return static_cast<int>(std::min<std::int64_t>(strip, widest));
   const bool is_short = size.mean_row() < kShortMean;
   const auto doubled = [&] { return size.k % strip == 0 ? 2 * strip : std::min(2 * strip, size.k); };
   while (strip < widest && strip < size.k && size.b_bytes(doubled()) <= l2_bytes * 3 / 4) strip *= 2;
@@ -30,7 +33,10 @@ inline int choose_strip(const Sizes& size, int widest, std::int64_t l2_bytes) {
   const bool ends_within =
       is_short ? size.k % kMemoryWrite != 0 : size.mean_row() < kShortMeanOfSectors && size.k % kSector != 0;
   if (ends_within && strip < size.k) strip = is_short && size.k <= widest ? widest : 2 * strip;
-  if (size.mean_row() < kMeanOfLocalRows && size.locality >= kLocal) strip = widest;
+  const bool is_near =
+      size.mean_row() < kMeanOfLocalRows && size.locality >= kLocal && size.nnz >= kManyEntries;
+  if (is_near) strip = widest;
+  if (!is_near && strip == kWidestStrip && size.k > strip && 2 * (size.k % strip) == strip) strip /= 2;
   return static_cast<int>(std::min<std::int64_t>(strip, widest));
 }
 

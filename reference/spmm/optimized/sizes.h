@@ -106,6 +106,7 @@ inline constexpr std::int64_t kWidestStrip = 128, kNarrowestStrip = 32, kShortMe
                               kMeanOfLocalRows = 24;
 inline constexpr int kShortRow = 32;
 inline constexpr std::int64_t kWarpsAnSm = 48;
+inline constexpr std::int64_t kManyEntries = 300'000;  // where rows are near: enough to fill a GPU
 inline constexpr double kLocal = 0.35;  // from this locality on, neighbours ask for the same rows of B
 
 // Columns this far from the diagonal count as near it: rows of B's widest strip for an eighth of L2.
@@ -126,7 +127,7 @@ inline double locality_of(double share, std::int64_t cols, std::int64_t reach) {
 inline constexpr std::int64_t kOnePass = 128;  // columns that a warp reads with one load a lane
 inline bool whole_rows_matter(const Sizes& size) {
   constexpr std::int64_t kEvenMean = 32;
-  return size.k >= kOnePass && size.k % 4 == 0 &&
+  return 4 * size.k >= 3 * kOnePass && size.k % 4 == 0 &&
          size.mean_row() < (size.k > kOnePass ? kEvenMean : kShortMean);
 }
 
@@ -141,7 +142,7 @@ inline bool locality_matters(const Sizes& size, std::int64_t l2_bytes) {
 // Where columns are near and rows are even, or short ones are many and have most entries: long rows want
 // strips, and among few others they would be waited for.
 inline bool choose_whole_rows(const Sizes& size) {
-  constexpr std::int64_t kMeanOfOnePass = 9, kManyEntries = 300'000;
+  constexpr std::int64_t kMeanOfOnePass = 9;
   constexpr double kMostLong = 0.5;
   if (SPMM_WHOLE_ROWS > 0) return SPMM_WHOLE_ROWS == 1 && size.k % 4 == 0 && size.k > 1;
   if (!whole_rows_matter(size) || size.locality < kLocal) return false;
