@@ -1,10 +1,12 @@
 #include "nccl/world.h"
 
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <random>
 #include <tuple>
@@ -66,6 +68,22 @@ bool are_alike(const Operation& a, const Operation& b) {
 
 std::string Clique::name() const {
   return "communicator #" + std::to_string(number) + " (" + std::to_string(ranks()) + " ranks)";
+}
+
+CollectiveBridge& bridge() {
+  static CollectiveBridge& found = []() -> CollectiveBridge& {
+    Dl_info runtime;
+    void* library = dladdr(reinterpret_cast<void*>(&cudaGetDeviceCount), &runtime) != 0
+                        ? dlopen(runtime.dli_fname, RTLD_LAZY | RTLD_NOLOAD)
+                        : nullptr;
+    void* function = library != nullptr ? dlsym(library, "warpemu_collective_bridge") : nullptr;
+    if (function == nullptr) {
+      std::fputs("emulator: its libnccl needs its libcudart beside it: build with -cudart shared\n", stderr);
+      std::exit(1);
+    }
+    return reinterpret_cast<decltype(&warpemu_collective_bridge)>(function)();
+  }();
+  return found;
 }
 
 World& World::instance() {

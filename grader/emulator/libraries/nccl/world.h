@@ -26,9 +26,8 @@ namespace warpgrade::nccl {
 using emu::CallPlace;
 using emu::CollectiveBridge;
 
-inline CollectiveBridge& bridge() {
-  return warpemu_collective_bridge();
-}
+// Looked up while the program runs: it is linked with NVIDIA's libcudart, which has none.
+CollectiveBridge& bridge();
 
 enum class Kind : uint8_t {
   all_reduce,
