@@ -26,9 +26,9 @@ constexpr const char* kSameCalls =
     "operation and "
     "root; a send and its receive have the same count and type.";
 constexpr const char* kGroup =
-    "One thread has all ranks: put their calls between ncclGroupStart and ncclGroupEnd, so that none waits "
-    "for the "
-    "next one.";
+    "Every rank has to call it. Where one thread has several ranks, put their calls between ncclGroupStart "
+    "and "
+    "ncclGroupEnd, so that none waits for the next one.";
 
 // "ncclAllReduce of 100 float32 with ncclSum"
 std::string text_of(const Operation& o) {
@@ -116,7 +116,7 @@ std::shared_ptr<Clique> World::new_clique(int ranks) {
 }
 
 ncclComm_t World::add(const std::shared_ptr<Clique>& clique, int rank, int device) {
-  auto* comm = new ncclComm{clique, rank, device, gettid(), {}};
+  auto* comm = new ncclComm{clique, rank, device, {}};
   clique->members[static_cast<size_t>(rank)] = comm;
   comms_.insert(comm);
   return comm;
@@ -154,6 +154,8 @@ void World::post(Group& group) {
     joining->group = &group;
     join(*joining);
   }
+  // In the order of the calls: so are findings told.
+  std::vector<ncclComm_t> comms;
   std::map<ncclComm_t, std::vector<CollectiveBridge::Part>> parts;
   for (const auto& operation : group.operations) {
     operation->group = &group;
@@ -166,10 +168,12 @@ void World::post(Group& group) {
                                 {}};
     if (operation->from.bytes != 0) part.reads.push_back(operation->from);
     if (operation->to.bytes != 0) part.writes.push_back(operation->to);
-    parts[operation->comm].push_back(std::move(part));
+    auto& of_comm = parts[operation->comm];
+    if (of_comm.empty()) comms.push_back(operation->comm);
+    of_comm.push_back(std::move(part));
   }
   std::map<ncclComm_t, std::shared_ptr<CollectiveBridge::Calls>> calls;
-  for (const auto& [comm, of_comm] : parts) calls[comm] = bridge().begin(of_comm);
+  for (const ncclComm_t comm : comms) calls[comm] = bridge().begin(parts[comm]);
   for (const auto& operation : group.operations) {
     if (operation->kind != Kind::split) operation->calls = calls[operation->comm];
   }
@@ -210,8 +214,6 @@ void World::join(Joining& joining) {
   const auto clique = new_clique(joining.ranks);
   for (Joining* one : meeting.ranks) {
     *one->made = add(clique, one->rank, one->device);
-    (*one->made)->thread = one->group->thread;
-    clique->of_one_thread &= one->group == joining.group;
     --one->group->open;
   }
   meetings_.erase(joining.id);
@@ -350,7 +352,6 @@ void World::split(const std::vector<Operation*>& ranks) {
     const auto clique = new_clique(static_cast<int>(members.size()));
     for (size_t k = 0; k < members.size(); ++k) {
       *members[k]->made = add(clique, static_cast<int>(k), members[k]->comm->device);
-      clique->of_one_thread &= members[k]->group == members[0]->group;
     }
   }
 }
@@ -457,7 +458,7 @@ void World::name_what_misses(Clique& clique) {
   if (clique.failed != ncclSuccess) return;
   std::string first_why;
   const auto tell = [&](const CallPlace& called, const std::string& why, bool alone) {
-    bridge().report(Mistake::hang, called, why, clique.of_one_thread && alone ? kGroup : kSameCalls);
+    bridge().report(Mistake::hang, called, why, alone ? kGroup : kSameCalls);
     if (first_why.empty()) first_why = why;
   };
   // What a rank that misses waits for in their place.
@@ -491,8 +492,8 @@ void World::name_what_misses(Clique& clique) {
       const Operation& o = *queue.front();
       const char* other = o.kind == Kind::send ? "ncclRecv from" : "ncclSend to";
       tell(o.called,
-           text_of(o) + " of rank " + std::to_string(o.comm->rank) + " of " + clique.name() +
-               " hangs: rank " + std::to_string(o.root) + " has no " + other + " rank " +
+           "rank " + std::to_string(o.comm->rank) + " of " + clique.name() + " hangs in " + text_of(o) +
+               ": rank " + std::to_string(o.root) + " has no " + other + " rank " +
                std::to_string(o.comm->rank) + excuse(o.root) + ", and no thread of the program can go on",
            !o.group->is_of_several);
     }

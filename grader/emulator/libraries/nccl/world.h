@@ -92,7 +92,6 @@ struct Clique {
   std::vector<std::deque<Operation*>> collectives;
   std::map<std::pair<int, int>, std::deque<Operation*>> sends, receives;  // by sender and receiver
   ncclResult_t failed = ncclSuccess;
-  bool of_one_thread = true;
 
   int ranks() const { return static_cast<int>(members.size()); }
   std::string name() const;  // "communicator #1 (4 ranks)"
@@ -146,7 +145,6 @@ class World {
 struct ncclComm {
   std::shared_ptr<warpgrade::nccl::Clique> clique;
   int rank = 0, device = 0;
-  pid_t thread = 0;
   // Of ncclRedOpCreatePreMulSum: a scalar, or where it lies when the call runs.
   struct Scaled {
     ncclDataType_t type;

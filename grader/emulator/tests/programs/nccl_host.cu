@@ -361,68 +361,63 @@ void refusals(const Comms& comms) {
 int make(const std::string& mistake, Comms comms) {
   Buffers<float> from(100), to(100 * static_cast<size_t>(g_devices));
   ncclResult_t result = ncclSuccess;
-  const auto reduce = [&](int r, size_t count) {
-    return ncclAllReduce(from.device[r], to.device[r], count, ncclFloat, ncclSum, comms[r], g_streams[r]);
-  };
+  float** const a = from.device.data();
+  float** const b = to.device.data();
+  cudaStream_t* const s = g_streams.data();
   if (mistake == "missing_rank") {
     ncclGroupStart();
     for (int r = 0; r + 1 < g_devices; ++r)
-      ncclAllReduce(from.device[r], to.device[r], 100, ncclFloat, ncclSum, comms[r],
-                    g_streams[r]);  // MISTAKE missing_rank
+      ncclAllReduce(a[r], b[r], 100, ncclFloat, ncclSum, comms[r], s[r]);  // MISTAKE missing_rank
     result = ncclGroupEnd();
   } else if (mistake == "missing_thread") {
     std::vector<std::thread> threads;
     for (int r = 0; r + 1 < g_devices; ++r)
       threads.emplace_back([&, r] {
-        const ncclResult_t mine = ncclAllReduce(from.device[r], to.device[r], 100, ncclFloat, ncclSum,
-                                                comms[r], g_streams[r]);  // MISTAKE missing_thread
+        const auto mine =
+            ncclAllReduce(a[r], b[r], 100, ncclFloat, ncclSum, comms[r], s[r]);  // MISTAKE missing_thread
         if (r == 0) result = mine;
       });
     for (std::thread& t : threads) t.join();
   } else if (mistake == "no_group") {
     for (int r = 0; r < g_devices; ++r) {
-      const ncclResult_t mine = ncclAllReduce(from.device[r], to.device[r], 100, ncclFloat, ncclSum, comms[r],
-                                              g_streams[r]);  // MISTAKE no_group
+      const auto mine =
+          ncclAllReduce(a[r], b[r], 100, ncclFloat, ncclSum, comms[r], s[r]);  // MISTAKE no_group
       if (r == 0) result = mine;
     }
   } else if (mistake == "counts") {
     ncclGroupStart();
-    reduce(0, 100);
+    ncclAllReduce(a[0], b[0], 100, ncclFloat, ncclSum, comms[0], s[0]);
     for (int r = 1; r < g_devices; ++r)
-      ncclAllReduce(from.device[r], to.device[r], 99, ncclFloat, ncclSum, comms[r],
-                    g_streams[r]);  // MISTAKE counts
+      ncclAllReduce(a[r], b[r], 99, ncclFloat, ncclSum, comms[r], s[r]);  // MISTAKE counts
     result = ncclGroupEnd();
   } else if (mistake == "roots") {
     ncclGroupStart();
     for (int r = 0; r < g_devices; ++r)
-      ncclBroadcast(from.device[r], to.device[r], 100, ncclFloat, r, comms[r],
-                    g_streams[r]);  // MISTAKE roots
+      ncclBroadcast(a[r], b[r], 100, ncclFloat, r, comms[r], s[r]);  // MISTAKE roots
     result = ncclGroupEnd();
   } else if (mistake == "no_receive") {
     ncclGroupStart();
-    ncclSend(from.device[0], 100, ncclFloat, 1, comms[0], g_streams[0]);  // MISTAKE no_receive
+    ncclSend(a[0], 100, ncclFloat, 1, comms[0], s[0]);  // MISTAKE no_receive
     result = ncclGroupEnd();
   } else if (mistake == "sizes") {
     ncclGroupStart();
-    ncclSend(from.device[0], 100, ncclFloat, 1, comms[0], g_streams[0]);
-    ncclRecv(to.device[1], 50, ncclFloat, 0, comms[1], g_streams[1]);  // MISTAKE sizes
+    ncclSend(a[0], 100, ncclFloat, 1, comms[0], s[0]);
+    ncclRecv(b[1], 50, ncclFloat, 0, comms[1], s[1]);  // MISTAKE sizes
     result = ncclGroupEnd();
   } else if (mistake == "overrun") {
     ncclGroupStart();
     for (int r = 0; r < g_devices; ++r)
-      ncclAllReduce(from.device[r], to.device[r], 102, ncclFloat, ncclSum, comms[r],
-                    g_streams[r]);  // MISTAKE overrun
+      ncclAllReduce(a[r], b[r], 102, ncclFloat, ncclSum, comms[r], s[r]);  // MISTAKE overrun
     result = ncclGroupEnd();
   } else if (mistake == "wrong_device") {
     ncclGroupStart();
     for (int r = 0; r < g_devices; ++r)
-      ncclAllReduce(from.device[0], to.device[r], 100, ncclFloat, ncclSum, comms[r],
-                    g_streams[r]);  // MISTAKE wrong_device
+      ncclAllReduce(a[0], b[r], 100, ncclFloat, ncclSum, comms[r], s[r]);  // MISTAKE wrong_device
     result = ncclGroupEnd();
   } else if (mistake == "overlap") {
     ncclGroupStart();
     for (int r = 0; r < g_devices; ++r)
-      ncclAllGather(to.device[r], to.device[r], 100, ncclFloat, comms[r], g_streams[r]);  // MISTAKE overlap
+      ncclAllGather(b[r], b[r], 100, ncclFloat, comms[r], s[r]);  // MISTAKE overlap
     result = ncclGroupEnd();
   } else if (mistake == "missing_init") {
     ncclUniqueId id;

@@ -10,12 +10,13 @@
 #include "check.h"
 
 constexpr int kWidth = 70, kRows = 48, kSteps = 12;
+constexpr size_t kRow = kWidth * sizeof(float);
 
 __global__ void step(float* to, const float* from, int rows) {
   const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y + 1;
   if (x == 0 || x >= kWidth - 1 || y > rows) return;
   const float* at = from + y * kWidth + x;
-  to[y * kWidth + x] = 0.25f * (at[-1] + at[1] + at[-kWidth] + at[kWidth]);  // STEP
+  to[y * kWidth + x] = 0.25f * (at[-1] + at[1] + at[-kWidth] + at[kWidth]);  // STEP step
 }
 
 std::vector<float> plate() {
@@ -81,8 +82,8 @@ void exchange_by_copies(std::vector<Part>& parts) {
     CHECK_CUDA(cudaSetDevice(d));
     if (d > 0) {
       Part& up = parts[d - 1];
-      CHECK_CUDA(cudaMemcpyPeerAsync(up.next + (up.rows + 1) * kWidth, d - 1, p.next + kWidth, d,
-                                     kWidth * sizeof(float), p.exchange));  // EXCHANGE peer
+      float* const halo = up.next + (up.rows + 1) * kWidth;
+      CHECK_CUDA(cudaMemcpyPeerAsync(halo, d - 1, p.next + kWidth, d, kRow, p.exchange));  // EXCHANGE peer
     }
     if (d + 1 < n)
       CHECK_CUDA(cudaMemcpyPeerAsync(parts[d + 1].next, d + 1, p.next + p.rows * kWidth, d,
@@ -119,7 +120,7 @@ int main(int argc, char** argv) {
     for (int d = 0; d < n; ++d) {
       Part& p = parts[d];
       CHECK_CUDA(cudaSetDevice(d));
-      step<<<blocks(p.rows), 32, 0, p.stream>>>(p.next, p.now, p.rows);
+      step<<<blocks(p.rows), 32, 0, p.stream>>>(p.next, p.now, p.rows);  // LAUNCH step
       CHECK_CUDA(cudaEventRecord(p.stepped, p.stream));
     }
     // Copies write the neighbours' rows: they wait for the neighbours' step as well.
