@@ -360,7 +360,7 @@ void refusals(const Comms& comms) {
 
 int make(const std::string& mistake, Comms comms) {
   Buffers<float> from(100), to(100 * static_cast<size_t>(g_devices));
-  ncclResult_t result = ncclSuccess;
+  ncclResult_t result = ncclSuccess, mine[16] = {};
   float** const a = from.device.data();
   float** const b = to.device.data();
   cudaStream_t* const s = g_streams.data();
@@ -373,16 +373,13 @@ int make(const std::string& mistake, Comms comms) {
     std::vector<std::thread> threads;
     for (int r = 0; r + 1 < g_devices; ++r)
       threads.emplace_back([&, r] {
-        const auto mine =
+        mine[r] =
             ncclAllReduce(a[r], b[r], 100, ncclFloat, ncclSum, comms[r], s[r]);  // MISTAKE missing_thread
-        if (r == 0) result = mine;
       });
     for (std::thread& t : threads) t.join();
   } else if (mistake == "no_group") {
     for (int r = 0; r < g_devices; ++r) {
-      const auto mine =
-          ncclAllReduce(a[r], b[r], 100, ncclFloat, ncclSum, comms[r], s[r]);  // MISTAKE no_group
-      if (r == 0) result = mine;
+      mine[r] = ncclAllReduce(a[r], b[r], 100, ncclFloat, ncclSum, comms[r], s[r]);  // MISTAKE no_group
     }
   } else if (mistake == "counts") {
     ncclGroupStart();
@@ -427,6 +424,7 @@ int make(const std::string& mistake, Comms comms) {
   } else if (mistake == "left_out") {
     result = ncclCommShrink(comms[0], nullptr, 0, nullptr, nullptr, 0);
   }
+  if (result == ncclSuccess) result = mine[0];
   std::printf("result %d\n", static_cast<int>(result));
   return 0;
 }
