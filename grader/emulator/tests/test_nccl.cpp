@@ -40,8 +40,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Mistake{"missing_rank", "barrier_deadlock", "result 5",
                 "communicator #1 (3 ranks) hangs: rank 2 never called it; ranks 0 and 1 did"},
-        Mistake{"missing_thread", "barrier_deadlock", "result 5",
-                "rank 2 never called it; ranks 0 and 1 did"},
+        Mistake{"no_thread", "barrier_deadlock", "result 5", "rank 2 never called it; ranks 0 and 1 did"},
         Mistake{"no_group", "barrier_deadlock", "result 5", "put their calls between ncclGroupStart"},
         Mistake{"counts", "invalid_launch", "result 5",
                 "rank 1 of communicator #1 (3 ranks) calls ncclAllReduce of 99 float32 with ncclSum, rank 0 "

@@ -369,12 +369,11 @@ int make(const std::string& mistake, Comms comms) {
     for (int r = 0; r + 1 < g_devices; ++r)
       ncclAllReduce(a[r], b[r], 100, ncclFloat, ncclSum, comms[r], s[r]);  // MISTAKE missing_rank
     result = ncclGroupEnd();
-  } else if (mistake == "missing_thread") {
+  } else if (mistake == "no_thread") {
     std::vector<std::thread> threads;
     for (int r = 0; r + 1 < g_devices; ++r)
       threads.emplace_back([&, r] {
-        mine[r] =
-            ncclAllReduce(a[r], b[r], 100, ncclFloat, ncclSum, comms[r], s[r]);  // MISTAKE missing_thread
+        mine[r] = ncclAllReduce(a[r], b[r], 100, ncclFloat, ncclSum, comms[r], s[r]);  // MISTAKE no_thread
       });
     for (std::thread& t : threads) t.join();
   } else if (mistake == "no_group") {
