@@ -348,6 +348,30 @@ void split(const Comms& comms) {
   for (ncclComm_t c : made) CHECK_NCCL(ncclCommDestroy(c));
 }
 
+enum class Between { collective, message, nothing };
+
+// Device 0 fills memory, device 1 copies it: in streams that a call of both ranks orders, or nothing does.
+void hand_over(const Comms& comms, Between between) {
+  Buffers<int> filled(64), copies(64), token(1);
+  for (int r = 0; r < g_devices; ++r) CHECK_CUDA(cudaStreamSynchronize(g_streams[r]));
+  const size_t bytes = 64 * sizeof(int);
+  CHECK_CUDA(cudaSetDevice(0));
+  CHECK_CUDA(cudaMemsetAsync(filled.device[0], 1, bytes, g_streams[0]));
+  if (between == Between::collective)
+    all_ranks(Way::group,
+              [&](int r) { CHECK_NCCL(ncclBcast(token.device[r], 1, ncclInt, 0, comms[r], g_streams[r])); });
+  if (between == Between::message) {
+    CHECK_NCCL(ncclGroupStart());
+    CHECK_NCCL(ncclSend(token.device[0], 1, ncclInt, 1, comms[0], g_streams[0]));
+    CHECK_NCCL(ncclRecv(token.device[1], 1, ncclInt, 0, comms[1], g_streams[1]));
+    CHECK_NCCL(ncclGroupEnd());
+  }
+  CHECK_CUDA(cudaSetDevice(1));
+  int *const to = copies.device[1], *const from = filled.device[0];
+  CHECK_CUDA(cudaMemcpyPeerAsync(to, 1, from, 0, bytes, g_streams[1]));  // MISTAKE no_order
+  expect(copies.fetched(1)[63] == 0x01010101, "memory that is handed over");
+}
+
 void refusals(const Comms& comms) {
   ncclResult_t state = ncclInternalError;
   CHECK_NCCL(ncclCommGetAsyncError(comms[0], &state));
@@ -420,6 +444,8 @@ int make(const std::string& mistake, Comms comms) {
     ncclGetUniqueId(&id);
     ncclComm_t made;
     result = ncclCommInitRank(&made, 2, id, 0);  // MISTAKE missing_init
+  } else if (mistake == "no_order") {
+    hand_over(comms, Between::nothing);
   } else if (mistake == "left_out") {
     result = ncclCommShrink(comms[0], nullptr, 0, nullptr, nullptr, 0);
   }
@@ -443,7 +469,11 @@ int main(int argc, char** argv) {
   all_types(comms, Way::group);
   blocks(comms);
   scaled_sum(comms);
-  if (g_devices > 1) split(comms);
+  if (g_devices > 1) {
+    split(comms);
+    hand_over(comms, Between::collective);
+    hand_over(comms, Between::message);
+  }
   refusals(comms);
   for (ncclComm_t c : comms) CHECK_NCCL(ncclCommDestroy(c));
 
