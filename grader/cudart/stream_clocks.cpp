@@ -4,6 +4,8 @@
 #include <atomic>
 #include <utility>
 
+#include "cudart/current_device.h"
+
 namespace warpgrade::cudart {
 namespace {
 
@@ -30,8 +32,11 @@ StreamClocks::StreamClocks() {
   lines_[kLegacyStream] = new_line(true);
 }
 
+// Default streams are the current device's.
 StreamClocks::Key StreamClocks::key_of(StreamId stream) const {
-  return stream == kPerThreadStream ? number_of_thread() << 32 | stream : stream;
+  if (stream > kPerThreadStream) return stream;
+  const auto device = static_cast<uint64_t>(current_device());
+  return device << 56 | (stream == kPerThreadStream ? number_of_thread() << 32 : 0) | stream;
 }
 
 // A line whose commands have all ended begins anew: its later ones have greater numbers.
@@ -45,6 +50,8 @@ StreamClocks::Line StreamClocks::new_line(bool blocking) {
     line.clock = {};
   }
   line.blocking = blocking;
+  line.device = current_device();
+  has_devices_ |= line.device != 0;
   return line;
 }
 
@@ -89,12 +96,15 @@ StreamClocks::Line& StreamClocks::line_of(StreamId stream) {
 // Destroyed streams finish their work: the default stream waits for them as well.
 void StreamClocks::join_others(StreamId stream, const Line& line, Clock& clock) const {
   if (!line.blocking) return;
-  if (stream != kLegacyStream) return clock.join(lines_.at(kLegacyStream).clock);
+  if (stream != kLegacyStream) {
+    const auto legacy = lines_.find(static_cast<Key>(line.device) << 56);
+    return legacy == lines_.end() ? void() : clock.join(legacy->second.clock);
+  }
   for (const auto& [key, other] : lines_) {
-    if (other.blocking) clock.join(other.clock);
+    if (other.blocking && other.device == line.device) clock.join(other.clock);
   }
   for (const Line& other : gone_) {
-    if (other.blocking) clock.join(other.clock);
+    if (other.blocking && other.device == line.device) clock.join(other.clock);
   }
 }
 
@@ -180,10 +190,24 @@ void StreamClocks::host_saw(const Clock& clock) {
   reuse_ended();
 }
 
-void StreamClocks::host_saw_all() {
-  for (const auto& [key, line] : lines_) host_.join(line.clock);
-  for (const Line& line : gone_) host_.join(line.clock);
+template <class Chosen>
+void StreamClocks::host_saw_lines(const Chosen& chosen) {
+  for (const auto& [key, line] : lines_) {
+    if (chosen(line)) host_.join(line.clock);
+  }
+  for (const Line& line : gone_) {
+    if (chosen(line)) host_.join(line.clock);
+  }
   reuse_ended();
+}
+
+void StreamClocks::host_saw_device() {
+  if (!has_devices_) return host_saw_all();
+  host_saw_lines([](const Line& line) { return line.device == current_device(); });
+}
+
+void StreamClocks::host_saw_all() {
+  host_saw_lines([](const Line&) { return true; });
   if (lines_.size() > 1 || !gone_.empty()) return;
   created_ = 0;  // as if the program had just begun
   has_independent_ = false;
@@ -196,10 +220,11 @@ StreamId StreamClocks::first() const {
 }
 
 std::string StreamClocks::name(StreamId stream) {
-  if (stream == kLegacyStream) return "the default stream";
-  if (stream == kPerThreadStream) return "the thread's default stream";
   const Line& line = line_of(stream);
-  if (!first_is_argument_) return "stream #" + std::to_string(line.number);
+  const std::string device = has_devices_ ? " of device " + std::to_string(line.device) : "";
+  if (stream == kLegacyStream) return "the default stream" + device;
+  if (stream == kPerThreadStream) return "the thread's default stream" + device;
+  if (!first_is_argument_) return "stream #" + std::to_string(line.number) + device;
   return line.number == 1 ? "`stream`, the argument," : "own stream #" + std::to_string(line.number - 1);
 }
 

@@ -4,7 +4,8 @@
 // behavior") and of the CUDA programming guide ("Asynchronous concurrent execution", "Stream-ordered memory
 // allocator"). A command comes behind the earlier ones of its stream and behind what the host had seen to end
 // when it called. A command of the legacy default stream comes behind all that is in blocking streams, and
-// what blocking streams get later comes behind it. Non-blocking streams take no part in that.
+// what blocking streams get later comes behind it. Non-blocking streams take no part in that. Each device has
+// a default stream of its own, for its own blocking streams (current_device.h says which is meant).
 //
 // Threads of the host count as one: who waits in one thread orders what any thread calls later. So some
 // mistakes are not seen, and no order is denied that a lock between threads makes.
@@ -82,11 +83,12 @@ class StreamClocks {
   // The host has seen these end.
   void host_saw(const Clock& clock);
   void host_saw_stream(StreamId stream) { host_saw(now(stream)); }
+  void host_saw_device();  // the current one
   void host_saw_all();
   const Clock& host() const { return host_; }
 
   // Whether two commands may be without order: not with the default stream and one blocking stream alone.
-  bool may_be_concurrent() const { return created_ > 1 || has_independent_; }
+  bool may_be_concurrent() const { return created_ > 1 || has_independent_ || has_devices_; }
   std::string name(StreamId stream);
   // The first one that is created is the argument of the program's functions, not one of its own.
   void name_first_as_argument() { first_is_argument_ = true; }
@@ -99,6 +101,7 @@ class StreamClocks {
     uint32_t index = 0;
     uint64_t tick = 0;
     bool blocking = true;
+    int device = 0;
     uint32_t number = 0;  // of created streams, from 1
     Clock clock;
     std::vector<Line> chains = {};  // of graphs in the stream
@@ -109,13 +112,15 @@ class StreamClocks {
   Line& line_of(StreamId stream);
   Line new_line(bool blocking);
   void join_others(StreamId stream, const Line& line, Clock& clock) const;
+  template <class Chosen>
+  void host_saw_lines(const Chosen& chosen);
   void reuse_ended();
 
   std::map<Key, Line> lines_;
   std::vector<Line> gone_;  // destroyed, and perhaps still at work
   std::vector<Line> free_;  // destroyed, and all their work has ended
   uint32_t next_index_ = 0, created_ = 0;
-  bool has_independent_ = false, first_is_argument_ = false;
+  bool has_independent_ = false, first_is_argument_ = false, has_devices_ = false;
   Clock host_;
 };
 

@@ -21,6 +21,7 @@ RECORDED = sorted(record_names.NAMES.iterdir())
 PARTLY_THERE = {
     "libcufft.so.12": "test_cufft.py",
     "libcusparse.so.12": "test_cusparse.py",
+    "libnccl.so.2": "test_nccl.cpp",
 }  # and what tests the functions that it has
 
 # Calls every function of a library by its name, whatever its parameters: a stub looks at none.

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "cudart/current_device.h"
 #include "cudart/host_place.h"
 #include "memory/device_memory.h"
 #include "support/base_name.h"
@@ -37,6 +38,16 @@ bool is_kept_alike(uint64_t address) {
 bool is_pageable(uint64_t address) {
   const auto a = DeviceMemory::instance().find(address);
   return !a || a->freed;
+}
+
+// A copy between two devices in the default stream starts when all that was called before on either has ended,
+// and ends before what is called later (the programming guide, "Peer-to-Peer Memory Copy"). How the default
+// stream of one device orders work on the memory of another one alone is not documented: as such a copy.
+bool waits_for_devices(StreamId stream, std::initializer_list<uint64_t> addresses) {
+  return stream == kLegacyStream && std::any_of(addresses.begin(), addresses.end(), [](uint64_t address) {
+           const auto a = DeviceMemory::instance().find(address);
+           return a && a->is_of_one_device() && a->device != cudart::current_device();
+         });
 }
 
 void add_rows(const cudart::RowsCopy& copy, const cudart::RowsCopy::Side& side, ByteRanges& ranges) {
@@ -142,9 +153,8 @@ CommandOrder& CommandOrder::instance() {
   return *order;
 }
 
-// Streams of several devices are not followed: copies between devices have rules of their own.
 bool CommandOrder::is_on() const {
-  return settings().race_check && settings().devices == 1;
+  return settings().race_check;
 }
 
 bool CommandOrder::is_followed() const {
@@ -205,6 +215,11 @@ void CommandOrder::host_saw(const Clock& clock) {
   forget_ended();
 }
 
+void CommandOrder::host_saw_everything() {
+  clocks_.host_saw_all();
+  forget_ended();
+}
+
 void CommandOrder::forget_ended() {
   look_at_sources();
   std::erase_if(pending_, [&](const Command& c) { return c.place.moment.is_in(clocks_.host()); });
@@ -216,11 +231,17 @@ void CommandOrder::host_waited_for(StreamId stream) {
   host_saw(ended_by(stream));
 }
 
+void CommandOrder::host_waited_for_device() {
+  if (!is_on()) return;
+  const std::lock_guard lock(mutex_);
+  clocks_.host_saw_device();
+  forget_ended();
+}
+
 void CommandOrder::host_waited_for_all() {
   if (!is_on()) return;
   const std::lock_guard lock(mutex_);
-  clocks_.host_saw_all();
-  forget_ended();
+  host_saw_everything();
 }
 
 void CommandOrder::record_event(EventId event, StreamId stream) {
@@ -245,6 +266,44 @@ void CommandOrder::host_waited_for_event(EventId event) {
   if (!is_on()) return;
   const std::lock_guard lock(mutex_);
   if (const auto found = events_.find(event); found != events_.end()) host_saw(found->second.behind);
+}
+
+// Each is in a stream of its own device, and waits for all streams of the rank's group.
+CommandOrder::Collective CommandOrder::begin_collective(std::vector<CollectivePart> parts) {
+  Collective collective;
+  if (!is_on()) return collective;
+  const std::lock_guard lock(mutex_);
+  std::vector<StreamClocks::Command> places;
+  for (const CollectivePart& part : parts) {
+    const cudart::ScopedDevice on_device(part.device);
+    places.push_back(clocks_.begin(part.stream));
+    collective.begun.join(places.back().before);
+    collective.streams.emplace_back(part.stream, part.device);
+  }
+  const Clock before = collective.begun;
+  for (size_t k = 0; k < parts.size(); ++k) {
+    places[k].before = before;
+    collective.begun.raise(places[k].moment.line, places[k].moment.tick);
+    if (is_followed())
+      add({std::move(places[k]), std::move(parts[k].what), nullptr, std::move(parts[k].called),
+           std::move(parts[k].touched)});
+  }
+  collective.ended = collective.begun;
+  return collective;
+}
+
+void CommandOrder::meet(Collective& one, Collective& other) {
+  one.ended.join(other.begun);
+  other.ended.join(one.begun);
+}
+
+void CommandOrder::end_collective(const Collective& collective) {
+  if (!is_on()) return;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [stream, device] : collective.streams) {
+    const cudart::ScopedDevice on_device(device);
+    clocks_.wait(stream, collective.ended);
+  }
 }
 
 void CommandOrder::destroy_event(EventId event) {
@@ -274,7 +333,9 @@ void CommandOrder::copied(const cudart::RowsCopy& copy, StreamId stream, bool wa
   const bool to_host = is_host_memory(copy.to.address), from_host = is_host_memory(copy.from.address);
   const bool is_synchronous =
       waits ? to_host || from_host : is_pageable(copy.to.address) || (to_host && from_host);
+  const bool waits_for_all = waits_for_devices(stream, {copy.to.address, copy.from.address});
   const std::lock_guard lock(mutex_);
+  if (waits_for_all) host_saw_everything();
   StreamClocks::Command place = take_place(stream);
   if (!is_synchronous && from_host) keep_source(copy, place);
   if (is_followed()) {
@@ -283,13 +344,15 @@ void CommandOrder::copied(const cudart::RowsCopy& copy, StreamId stream, bool wa
     add_rows(copy, copy.to, bytes_of(touched, Touch::store));
     add({place, "a copy", nullptr, this_call(), std::move(touched)});
   }
-  if (is_synchronous) host_saw(ended_by(stream));
+  if (is_synchronous || waits_for_all) host_saw(ended_by(stream));
 }
 
 // cudaMemset returns before it is done, but for memory that the host reaches.
 void CommandOrder::filled(const cudart::Fill& fill, StreamId stream) {
   if (!is_on()) return;
+  const bool waits_for_all = waits_for_devices(stream, {fill.address});
   const std::lock_guard lock(mutex_);
+  if (waits_for_all) host_saw_everything();
   StreamClocks::Command place = take_place(stream);
   if (is_followed()) {
     Touched touched;
@@ -299,7 +362,7 @@ void CommandOrder::filled(const cudart::Fill& fill, StreamId stream) {
     }
     add({std::move(place), "a memset", nullptr, this_call(), std::move(touched)});
   }
-  if (is_host_memory(fill.address)) host_saw(ended_by(stream));
+  if (is_host_memory(fill.address) || waits_for_all) host_saw(ended_by(stream));
 }
 
 void CommandOrder::allocated(uint64_t address, uint64_t bytes, StreamId stream) {
@@ -334,8 +397,7 @@ void CommandOrder::free(uint64_t address, const char* call) {
     bytes_of(command.touched, Touch::store).add(a->begin, a->end);
     compare_with_pending(command);
   }
-  clocks_.host_saw_all();
-  forget_ended();
+  host_saw_everything();
 }
 
 void CommandOrder::follow_host_memory() {
@@ -458,7 +520,7 @@ void CommandOrder::report(const Command& earlier, const Command& later, const Co
                           (earlier.does != nullptr ? earlier.does : verb_of(conflict.earlier)) + " it" +
                           place_text(" at ", there);
   const char* access = access_of(conflict.earlier);
-  add_host_diagnostic(std::move(d), later.called.kernel, earlier.called,
+  add_host_diagnostic(std::move(d), later.called, earlier.called,
                       [=](Diagnostic& told, const cudart::HostPlace& called) {
                         told.message += place_text(" (called at ", called, ")") + use;
                         const cudart::HostPlace& place = called.line != 0 ? called : there;
@@ -504,8 +566,7 @@ std::optional<CommandOrder::Unfinished> CommandOrder::end_command(bool is_run) {
     for (auto command = pending_.rbegin(); command != pending_.rend() && !found; ++command)
       found = unfinished(*command, ended);
   }
-  clocks_.host_saw_all();
-  forget_ended();
+  host_saw_everything();
   return found;
 }
 
@@ -546,7 +607,7 @@ void CommandOrder::report_changed(const Source& source, uint64_t offset) {
       "buffers in turn.";
   const std::string changed = ". It has changed byte " + std::to_string(*d.address - (a ? a->begin : 0)) +
                               " of that memory before, when the copy may not have ended";
-  add_host_diagnostic(std::move(d), {}, source.called,
+  add_host_diagnostic(std::move(d), call_here(), source.called,
                       [=](Diagnostic& told, const cudart::HostPlace& called) {
                         told.message += place_text(" (called at ", called, ")") + changed;
                         told.other = DiagnosedParty{called.path, called.line, "load", "", ""};

@@ -33,6 +33,7 @@ class CommandOrder {
   void create_stream(cudart::StreamId stream, unsigned flags);
   void destroy_stream(cudart::StreamId stream);
   void host_waited_for(cudart::StreamId stream);
+  void host_waited_for_device();  // the current one
   void host_waited_for_all();
   void record_event(cudart::EventId event, cudart::StreamId stream);
   void wait_event(cudart::StreamId stream, cudart::EventId event);
@@ -54,6 +55,24 @@ class CommandOrder {
   void begin_graph(cudart::StreamId stream, std::vector<std::vector<uint32_t>> after);
   void begin_node(size_t node);
   void end_graph();
+
+  // The calls that a rank gives a communicator together: each is a command of its stream, and all wait for each
+  // other and for those of the ranks that they meet, as one kernel on each device would.
+  struct CollectivePart {
+    cudart::StreamId stream = 0;
+    int device = 0;
+    std::string what;
+    CallPlace called;
+    Touched touched;
+  };
+  struct Collective {
+    std::vector<std::pair<cudart::StreamId, int>> streams;  // and their devices
+    Clock begun, ended;
+  };
+  Collective begin_collective(std::vector<CollectivePart> parts);
+  static void meet(Collective& one, Collective& other);
+  // What comes later in its streams comes behind all that it met.
+  void end_collective(const Collective& collective);
 
   void copied(const cudart::RowsCopy& copy, cudart::StreamId stream, bool waits);
   void filled(const cudart::Fill& fill, cudart::StreamId stream);
@@ -118,6 +137,7 @@ class CommandOrder {
   void look_at_sources();
   void report_changed(const Source& source, uint64_t offset);
   void host_saw(const Clock& clock);
+  void host_saw_everything();
   void forget_ended();
 
   std::mutex mutex_;

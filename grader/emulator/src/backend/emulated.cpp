@@ -263,7 +263,7 @@ cudaError_t Emulated::query_stream(StreamId stream) {
   return cudaSuccess;
 }
 cudaError_t Emulated::synchronize_device() {
-  CommandOrder::instance().host_waited_for_all();
+  CommandOrder::instance().host_waited_for_device();
   return cudaSuccess;
 }
 

@@ -84,6 +84,9 @@ class Emulated : public cudart::Backend {
   cudaError_t copy_rows(const cudart::RowsCopy& copy, cudart::StreamId stream, bool waits) override;
   cudaError_t fill(const cudart::Fill& fill, cudart::StreamId stream) override;
 
+  // Where the host finds memory that a library's call names; one that leaves its allocation is reported.
+  static cudaError_t view(uint64_t address, uint64_t bytes, const char* call, uint8_t*& host);
+
   // The same as a part of a kernel, which has its place in a stream.
   static cudaError_t transfer(const cudart::RowsCopy& copy);
   static cudaError_t transfer(const cudart::Fill& fill);

@@ -214,6 +214,12 @@ cudaError_t Emulated::memory_info(uint64_t& free_bytes, uint64_t& total_bytes) {
   return cudaSuccess;
 }
 
+cudaError_t Emulated::view(uint64_t address, uint64_t bytes, const char* call, uint8_t*& host) {
+  cudaError_t error = cudaSuccess;
+  host = host_view(address, bytes, call, error);
+  return error;
+}
+
 cudaError_t Emulated::copy(void* dst, const void* src, uint64_t bytes, cudart::StreamId stream, bool waits) {
   const cudart::RowsCopy row{
       {reinterpret_cast<uint64_t>(dst), bytes, 1}, {reinterpret_cast<uint64_t>(src), bytes, 1}, bytes};

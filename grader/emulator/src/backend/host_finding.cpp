@@ -78,22 +78,23 @@ CallPlace this_call(const std::string& kernel) {
   return {{}, g_call, kernel};
 }
 
+CallPlace call_here(const std::string& kernel) {
+  if (g_from_elsewhere) return {{}, 0, kernel};
+  return {cudart::call_stack(), 0, kernel};
+}
+
 cudart::HostPlace host_place(const std::vector<void*>& stack, const std::string& kernel) {
   return g_from_elsewhere ? cudart::HostPlace{} : cudart::place_of_call(stack, kernel);
 }
 
-void add_host_diagnostic(Diagnostic diagnostic, const std::string& kernel) {
-  add_host_diagnostic(std::move(diagnostic), kernel, {}, {});
-}
-
-void add_host_diagnostic(Diagnostic diagnostic, const std::string& kernel, const CallPlace& earlier,
+void add_host_diagnostic(Diagnostic diagnostic, const CallPlace& call, const CallPlace& earlier,
                          const Finish& finish) {
   if (g_from_elsewhere) {
     const bool is_one_call = earlier.number == g_call;
     g_waiting.push_back({std::move(diagnostic), is_one_call ? 0 : earlier.number, finish, is_one_call});
     return;
   }
-  const cudart::HostPlace place = host_place(cudart::call_stack(), kernel);
+  const cudart::HostPlace place = host_place(call.stack, call.kernel);
   take_place(diagnostic, place.path, place.line);
   if (finish) finish(diagnostic, host_place(earlier.stack, earlier.kernel));
   Diagnostics::instance().add(std::move(diagnostic));
@@ -111,7 +112,8 @@ void add_finding(const cudart::HostFinding& finding, const std::string& who) {
   if (!unsupported && !finding.kernel.empty()) d.kernel = kernel_title(finding.kernel);
   d.message = (unsupported ? who + ": " : "") + finding.message;
   d.advice = finding.advice;
-  if (!g_from_elsewhere || finding.path.empty()) return add_host_diagnostic(std::move(d), finding.kernel);
+  if (!g_from_elsewhere || finding.path.empty())
+    return add_host_diagnostic(std::move(d), call_here(finding.kernel));
   d.path = finding.path;
   d.line = finding.line;
   Diagnostics::instance().add(std::move(d));

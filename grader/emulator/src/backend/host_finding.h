@@ -27,22 +27,21 @@ void place_finding(const std::string& path, uint32_t line);
 // The place of a call of this process.
 cudart::HostPlace host_place(const std::vector<void*>& stack, const std::string& kernel = {});
 
-// `kernel`: the mangled name of the kernel that is launched, whose stub is not the user's code.
-void add_host_diagnostic(Diagnostic diagnostic, const std::string& kernel = {});
-
 // A call that a later finding may name: its stack, or its number where calls come from elsewhere.
 struct CallPlace {
   std::vector<void*> stack;
   uint64_t number = 0;
   std::string kernel;  // as above
 };
+// `kernel`: the mangled name of the kernel that is launched, whose stub is not the user's code.
 CallPlace this_call(const std::string& kernel = {});
+CallPlace call_here(const std::string& kernel = {});  // of a finding of this call alone
 
-// A finding of the call that is going on and of an earlier one: `finish` puts the earlier one's place, which
-// may be unknown, into the diagnostic.
+// A finding of the call that is going on, and perhaps of an earlier one: `finish` puts the earlier one's
+// place, which may be unknown, into the diagnostic. Calls of a group of collectives go on until its end.
 using Finish = std::function<void(Diagnostic&, const cudart::HostPlace& earlier)>;
-void add_host_diagnostic(Diagnostic diagnostic, const std::string& kernel, const CallPlace& earlier,
-                         const Finish& finish);
+void add_host_diagnostic(Diagnostic diagnostic, const CallPlace& call = call_here(),
+                         const CallPlace& earlier = {}, const Finish& finish = {});
 
 // Where calls come from elsewhere: the number of the one that begins; whether this_call() was asked for
 // since; the earlier call that a waiting finding names, 0: none; and its place.

@@ -8,9 +8,6 @@
 #if __has_include(<cudnn.h>)
 #include <cudnn.h>
 #endif
-#if __has_include(<nccl.h>)
-#include <nccl.h>
-#endif
 
 #include <cstdio>
 
@@ -27,11 +24,6 @@ int main() {
   cudnnHandle_t layers;
   const cudnnStatus_t created = cudnnCreate(&layers);
   std::printf("cuDNN %d %s\n", created == CUDNN_STATUS_NOT_SUPPORTED, cudnnGetErrorString(created));
-#endif
-#if __has_include(<nccl.h>)
-  ncclComm_t communicator;
-  const ncclResult_t initialized = ncclCommInitAll(&communicator, 1, nullptr);
-  std::printf("NCCL %d %s\n", initialized == ncclInvalidUsage, ncclGetErrorString(initialized));
 #endif
   return 0;
 }

@@ -1,0 +1,100 @@
+// NCCL among the emulator's devices: programs/nccl_host.cu and nccl_jacobi.cu, which say where NVIDIA documents what
+// they expect.
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+
+#include "run_and_expect.h"
+
+namespace {
+
+std::string devices(int count, const std::string& checks = "WARPEMU_CHECKS=memcheck") {
+  return "WARPEMU_DEVICES=" + std::to_string(count) + " " + checks;
+}
+
+TEST(Nccl, collectives_of_every_type_are_plain_sums) {
+  for (const int count : {1, 2, 3, 4}) {
+    const std::string seed = "seed=" + std::to_string(std::random_device{}());
+    const Result r = run("nccl_host", seed, devices(count, kEveryCheck));
+    EXPECT_EQ(r.exit_code, 0) << seed << "\n" << r.output;
+    EXPECT_EQ(r.output, "") << seed;
+  }
+}
+
+struct Mistake {
+  const char *name, *kind, *result, *message;
+};
+
+class NcclMistakes : public testing::TestWithParam<Mistake> {};
+
+TEST_P(NcclMistakes, is_named_with_ranks_and_line) {
+  const Mistake& m = GetParam();
+  const std::string place = "emulator: " + std::string(m.kind) +
+                            " at nccl_host.cu:" + std::to_string(marked_line("nccl_host.cu", m.name)) + "\n";
+  const Result r = run("nccl_host", m.name, devices(3, kEveryCheck));
+  for (const std::string& part : {place, std::string(m.result), std::string(m.message)})
+    EXPECT_NE(r.output.find(part), std::string::npos) << "want " << part << "\n" << r.output;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Nccl, NcclMistakes,
+    testing::Values(
+        Mistake{"missing_rank", "barrier_deadlock", "result 5",
+                "communicator #1 (3 ranks) hangs: rank 2 never called it; ranks 0 and 1 did"},
+        Mistake{"no_thread", "barrier_deadlock", "result 5", "rank 2 never called it; ranks 0 and 1 did"},
+        Mistake{"no_group", "barrier_deadlock", "result 5", "put their calls between ncclGroupStart"},
+        Mistake{"counts", "invalid_launch", "result 5",
+                "rank 1 of communicator #1 (3 ranks) calls ncclAllReduce of 99 float32 with ncclSum, rank 0 "
+                "calls "
+                "ncclAllReduce of 100 float32 with ncclSum at nccl_host.cu:"},
+        Mistake{"roots", "invalid_launch", "result 5", "ncclBroadcast of 100 float32 with root 0"},
+        Mistake{"no_receive", "barrier_deadlock", "result 5", "rank 1 has no ncclRecv from rank 0"},
+        Mistake{"sizes", "invalid_launch", "result 5",
+                "ncclRecv of 50 float32 from rank 0, rank 0 calls ncclSend of 100"},
+        Mistake{"overrun", "host_copy_overrun", "result 1", "ncclAllReduce of rank 0 of 408 bytes"},
+        Mistake{"wrong_device", "other_device", "result 1",
+                "memory of device 0, and the communicator's rank is on device 1"},
+        Mistake{"no_order", "unordered", "result 0",
+                "Nothing orders it behind a memset in stream #1 of device 0"},
+        Mistake{"overlap", "invalid_launch", "result 4", "sendbuff has to be recvbuff + rank * count"},
+        Mistake{"missing_init", "barrier_deadlock", "result 5",
+                "ncclCommInitRank of a communicator of 2 ranks hangs: rank 1 never called it"}),
+    [](const testing::TestParamInfo<Mistake>& one) { return one.param.name; });
+
+TEST(Nccl, what_is_left_out_is_refused_by_name) {
+  const Result r = run("nccl_host", "left_out", devices(2));
+  EXPECT_NE(r.output.find("unsupported call of ncclCommShrink (NCCL)"), std::string::npos) << r.output;
+  EXPECT_NE(r.output.find("result 5"), std::string::npos) << r.output;
+}
+
+TEST(Nccl, a_plate_over_several_devices_is_that_of_one) {
+  for (const int count : {1, 2, 3, 4}) {
+    for (const char* way : {"nccl", "peer"}) {
+      const Result r = run("nccl_jacobi", way, devices(count, kEveryCheck));
+      EXPECT_EQ(r.exit_code, 0) << r.output;
+      EXPECT_EQ(r.output, "") << count << " " << way;
+    }
+  }
+}
+
+TEST(Nccl, a_missing_event_between_step_and_exchange_is_named_at_both_lines) {
+  const auto line = [](const char* name, const char* word) {
+    return "nccl_jacobi.cu:" + std::to_string(marked_line("nccl_jacobi.cu", name, word));
+  };
+  for (const std::string way : {"nccl", "peer"}) {
+    for (const int count : {2, 4}) {
+      const Result r = run("nccl_jacobi", way + " wrong", devices(count, kEveryCheck));
+      EXPECT_NE(r.output.find("emulator: unordered at " + line(way.c_str(), "EXCHANGE")), std::string::npos)
+          << r.output;
+      EXPECT_NE(r.output.find("emulator: unordered at " + line("step", "LAUNCH")), std::string::npos)
+          << r.output;
+      EXPECT_NE(r.output.find("(called at " + line("step", "LAUNCH") + "), which writes it at " +
+                              line("step", "STEP")),
+                std::string::npos)
+          << r.output;
+    }
+  }
+}
+
+}  // namespace
