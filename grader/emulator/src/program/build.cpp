@@ -293,7 +293,10 @@ std::string kernel_title(const std::string& name) {
   std::string title = status == 0 ? demangled : mangled;
   std::free(demangled);
   if (status != 0) return title;
-  // Tags, with which Numba says how a kernel was compiled.
+  // Numba's names: tags say how a kernel was compiled, and a function within another one has `<locals>`.
+  constexpr std::string_view kLocals = "_3clocals_3e::";
+  for (size_t at = title.find(kLocals); at != std::string::npos; at = title.find(kLocals))
+    title.erase(at, kLocals.size());
   for (size_t at = title.find("[abi:"); at != std::string::npos; at = title.find("[abi:", at))
     title.erase(at, title.find(']', at) - at + 1);
   // The parameter list is the last parenthesis at depth 0; a result type stands before a space at depth 0.
