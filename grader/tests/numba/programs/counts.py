@@ -1,6 +1,6 @@
 """A histogram, a maximum and the first finder of a value, by atomic functions.
 
-https://nvidia.github.io/numba-cuda/user/intrinsics.html, "Supported atomic operations".
+https://numba.readthedocs.io/en/stable/cuda/intrinsics.html, "Supported atomic operations".
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """Pi by drawn points, a reduction and a vectorized function, which Numba writes kernels for; a sum within a warp.
 
-https://nvidia.github.io/numba-cuda/user/random.html, reduction.html, ufunc.html, written anew.
+https://numba.readthedocs.io/en/stable/cuda/random.html, reduction.html, ufunc.html, written anew.
 """
 
 import numpy as np

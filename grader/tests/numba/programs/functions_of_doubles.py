@@ -1,6 +1,6 @@
 """Functions of libdevice in double, through a device function, a constant array and one of each thread's own.
 
-https://nvidia.github.io/numba-cuda/user/cudapysupported.html, "math", and memory.html, "Local memory".
+https://numba.readthedocs.io/en/stable/cuda/cudapysupported.html, "math", and memory.html, "Local memory".
 """
 
 import math

@@ -1,6 +1,6 @@
 """A product of matrices, tile by tile in shared memory, of sizes that tiles do not divide.
 
-https://nvidia.github.io/numba-cuda/user/examples.html, "Matrix multiplication", written anew.
+https://numba.readthedocs.io/en/stable/cuda/examples.html, "Matrix multiplication", written anew.
 """
 
 import numpy as np

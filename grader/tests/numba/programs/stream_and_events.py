@@ -1,6 +1,6 @@
 """Copies of pinned memory and a kernel in a stream between two events; then a copy from array to array.
 
-https://nvidia.github.io/numba-cuda/user/memory.html and reference/host.html, "Events", "Stream".
+https://numba.readthedocs.io/en/stable/cuda/memory.html and examples.html.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """A sum: each block adds up its part in shared memory, and one thread of it adds that to the whole.
 
-https://nvidia.github.io/numba-cuda/user/examples.html, "Shared memory reduction", written anew.
+https://numba.readthedocs.io/en/stable/cuda/examples.html, "Shared memory reduction", written anew.
 """
 
 import numpy as np
