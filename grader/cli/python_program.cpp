@@ -59,7 +59,8 @@ void prepend(const char* variable, const fs::path& folder) {
 void add_python_command(CLI::App& app, int&) {
   const auto options = std::make_shared<PythonOptions>();
   CLI::App* command = app.add_subcommand(
-      "python", "run a program in Python without a GPU: kernels of Triton or Numba, arrays of NumPy or torch's CPU");
+      "python",
+      "run a program in Python without a GPU: kernels of Triton or Numba, arrays of NumPy or torch's CPU");
   command->add_option("--checks", options->checks, "what the emulator looks for; all: leaks as well")
       ->capture_default_str();
   command->add_option("--device", options->device, "what the device claims to be: a100 (default), h200, ...");

@@ -44,7 +44,8 @@ MISTAKES = {
     ),
     "no barrier before a tile is read": (
         "matrix_product", "column < b.shape[1] else 0\n        cuda.syncthreads()", "column < b.shape[1] else 0\n",
-        "total += left", ["shared_race", "in __main__::multiply, block", "or cuda.syncthreads() where threads of other warps"],
+        "total += left",
+        ["shared_race", "in __main__::multiply, block", "or cuda.syncthreads() where threads of other warps"],
     ),
     "a sum without an atomic function": (
         "sum_in_shared_memory", "cuda.atomic.add(total, 0, part[0])", "total[0] += part[0]",
@@ -107,7 +108,16 @@ def test_the_wheel_of_the_emulator_alone_runs_them_too(tmp_path: Path) -> None:
     made = subprocess.run([sys.executable, ROOT / "scripts/wheel", "--emulator", emulator, tmp_path], check=False)
     assert made.returncode == 0
     (wheel,) = tmp_path.glob("warpemu-*.whl")
-    install: Words = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", tmp_path / "installed"]
+    install: Words = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--target",
+        tmp_path / "installed",
+    ]
     subprocess.run([*install, wheel], check=True)
     environment = {**os.environ, "PYTHONPATH": f"{tmp_path / 'installed'}:{PACKAGES}"}
     environment.pop("WARPEMU_LIBRARIES", None)

@@ -6,7 +6,6 @@ here, which the driver loads.
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import subprocess
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, Words
 
 LIBRARIES = ROOT / os.environ.get("BUILD", "build") / "emulator"
 TOOLKIT = Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"))
@@ -66,8 +65,8 @@ said += [library.nvJitLinkDestroy(ctypes.byref(handle)), bool(handle), library.n
 print(json.dumps(said))
 """
 OPTIONS: list[list[str]] = [
-    [], ["-arch=sm_80"], ["-arch=sm_90a"], ["-arch=sm_99"], ["-arch=sm_20"], ["-arch=foo"], ["-bogus"], ["-arch", "sm_80"],
-    ["-bogus", ARCH], ["-arch=compute_80"], [ARCH, "-ptx"], [ARCH, "-lto"], [ARCH, "-lto", "-ptx"],
+    [], ["-arch=sm_80"], ["-arch=sm_90a"], ["-arch=sm_99"], ["-arch=sm_20"], ["-arch=foo"], ["-bogus"],
+    ["-arch", "sm_80"], ["-bogus", ARCH], ["-arch=compute_80"], [ARCH, "-ptx"], [ARCH, "-lto"], [ARCH, "-lto", "-ptx"],
     ["-arch=compute_80", "-lto", "-ptx"], [ARCH, "-O3"], [ARCH, "-O1"], [ARCH, "-O"], [ARCH, "-g", "-lineinfo"],
     [ARCH, "-ftz=2"], [ARCH, "-ftz"], [ARCH, "-maxrregcount"], [ARCH, "--verbose"], [ARCH, "-g=1"], [ARCH, ""],
     [ARCH, "-maxrregcount=32", "-prec-div=0", "-prec-sqrt=1", "-fma=1", "-kernels-used=k", "-variables-used=v"],
@@ -205,7 +204,14 @@ def test_what_nvcc_makes_is_linked(kind: int, flags: list[str], options: str, en
 
 def test_machine_code_is_refused_by_name(tmp_path: Path) -> None:
     (tmp_path / "part.cu").write_text(SOURCE, encoding="utf-8")
-    command = [TOOLKIT / "bin/nvcc", "-cubin", "-arch=sm_80", "-o", tmp_path / "part.cubin", tmp_path / "part.cu"]
+    command: Words = [
+        TOOLKIT / "bin/nvcc",
+        "-cubin",
+        "-arch=sm_80",
+        "-o",
+        tmp_path / "part.cubin",
+        tmp_path / "part.cu",
+    ]
     subprocess.run(command, check=True, capture_output=True)
     done = run(CUBIN, ARCH, tmp_path / "part.cubin")
     assert "nvJitLink cannot link part, which is machine code" in done.stderr
@@ -218,7 +224,8 @@ BESIDE = """
 import ctypes, sys
 runtime, cu = ctypes.CDLL(sys.argv[1], ctypes.RTLD_GLOBAL), ctypes.CDLL("libcuda.so.1")
 context, memory = ctypes.c_void_p(), ctypes.c_uint64()
-print(cu.cuInit(0), cu.cuCtxCreate_v2(ctypes.byref(context), 0, 0), cu.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(64)))
+print(cu.cuInit(0), cu.cuCtxCreate_v2(ctypes.byref(context), 0, 0), end=" ")
+print(cu.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(64)))
 print(runtime.cudaFree(None))
 """
 
@@ -228,7 +235,7 @@ def test_the_driver_works_where_nvidia_s_runtime_was_loaded_first() -> None:
     """That runtime itself does not run on it: it asks for tables of functions that NVIDIA does not document."""
     (runtime,) = TOOLKIT.glob("lib64/libcudart.so.1[0-9]")
     done = subprocess.run(
-        [sys.executable, "-c", BESIDE, runtime],
+        [sys.executable, "-c", BESIDE, str(runtime)],
         env={**os.environ, "LD_LIBRARY_PATH": str(LIBRARIES)},
         capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip

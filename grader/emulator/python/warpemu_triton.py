@@ -30,7 +30,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any, ClassVar
 
 sys.path.insert(0, str(Path(__file__).parent))  # which `python -P` leaves out
-import warpemu_numba  # noqa: E402
+import warpemu_numba
 
 del sys.path[0]
 
