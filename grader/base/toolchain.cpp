@@ -169,6 +169,17 @@ fs::path program_directory() {
   return self().parent_path();
 }
 
+namespace {
+
+// A folder of Python's packages that scripts/bootstrap installs apart from the others.
+std::optional<fs::path> packages_apart(const char* variable, const char* package) {
+  const auto named = environment(variable);
+  const fs::path folder = named ? fs::path(*named) : cache_directory() / package;
+  return fs::exists(folder / package / "__init__.py") ? std::optional(folder) : std::nullopt;
+}
+
+}  // namespace
+
 std::optional<fs::path> python_program() {
   if (auto python = environment("WARPGRADE_PYTHON")) return *python;
   for (const fs::path& folder : {project_root() / ".venv", cache_directory() / "venv"})
@@ -177,9 +188,10 @@ std::optional<fs::path> python_program() {
 }
 
 std::optional<fs::path> triton_packages() {
-  const auto named = environment("WARPGRADE_TRITON");
-  const fs::path folder = named ? fs::path(*named) : cache_directory() / "triton";
-  return fs::exists(folder / "triton/__init__.py") ? std::optional(folder) : std::nullopt;
+  return packages_apart("WARPGRADE_TRITON", "triton");
+}
+std::optional<fs::path> numba_packages() {
+  return packages_apart("WARPGRADE_NUMBA", "numba");
 }
 
 fs::path cache_directory() {

@@ -43,6 +43,8 @@ std::optional<std::filesystem::path> python_program();
 // The folder that Triton was installed into, for submissions in Python: WARPGRADE_TRITON, or where
 // `scripts/bootstrap triton` puts it. Nothing where there is none.
 std::optional<std::filesystem::path> triton_packages();
+// The same of Numba, for plain programs: WARPGRADE_NUMBA, `scripts/bootstrap numba`.
+std::optional<std::filesystem::path> numba_packages();
 
 // Compiled submissions and datasets. From WARPGRADE_CACHE, or <project root>/.cache; where that cannot be
 // written, the user's own cache folder.

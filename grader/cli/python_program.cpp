@@ -1,4 +1,4 @@
-// `warpgrade python`: a program in Python, with kernels of Triton, without a GPU.
+// `warpgrade python`: a program in Python, with kernels of Triton or Numba, without a GPU.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -33,10 +33,6 @@ void prepend(const char* variable, const fs::path& folder) {
 [[noreturn]] void become(const PythonOptions& options, const std::vector<std::string>& program) {
   if (program.empty())
     throw UsageError("name a program in Python, for instance `warpgrade python kernel.py`");
-  const auto triton = triton_packages();
-  if (!triton)
-    throw UsageError("Triton is not installed here: `{} triton` gets it (1 GB)",
-                     (project_root() / "scripts/bootstrap").string());
   const std::string python = python_program().value_or("python3");
   std::vector<std::string> command{python, (project_root() / "grader/emulator/python/warpemu.py").string(),
                                    "--checks", options.checks};
@@ -45,7 +41,12 @@ void prepend(const char* variable, const fs::path& folder) {
   command.insert(command.end(), program.begin(), program.end());
   setenv("WARPEMU_LIBRARIES", emulator_directory().c_str(), 1);
   setenv("PYTHONDONTWRITEBYTECODE", "1", 0);  // the tree may be somebody else's
-  prepend("PYTHONPATH", *triton);
+  setenv("WARPEMU_BOOTSTRAP", (project_root() / "scripts/bootstrap").c_str(), 1);  // for what is missing
+  // Numba compiles with parts of the toolkit, and looks for it there.
+  setenv("CUDA_HOME", find_toolchain().nvcc.parent_path().parent_path().c_str(), 0);
+  for (const auto& folder : {triton_packages(), numba_packages()}) {
+    if (folder) prepend("PYTHONPATH", *folder);
+  }
   std::vector<char*> words;
   for (std::string& word : command) words.push_back(word.data());
   words.push_back(nullptr);
@@ -58,7 +59,8 @@ void prepend(const char* variable, const fs::path& folder) {
 void add_python_command(CLI::App& app, int&) {
   const auto options = std::make_shared<PythonOptions>();
   CLI::App* command = app.add_subcommand(
-      "python", "run a program in Python without a GPU: kernels of Triton, arrays of NumPy or torch's CPU");
+      "python",
+      "run a program in Python without a GPU: kernels of Triton or Numba, arrays of NumPy or torch's CPU");
   command->add_option("--checks", options->checks, "what the emulator looks for; all: leaks as well")
       ->capture_default_str();
   command->add_option("--device", options->device, "what the device claims to be: a100 (default), h200, ...");

@@ -143,7 +143,7 @@ def compiler_requirements(libraries: Iterable[str]) -> list[str]:
 
 
 def pack_emulator(source: Path, folder: Path) -> Path:
-    """The wheel `warpemu`: two modules of Python, and the libraries of a package or a build."""
+    """The wheel `warpemu`: its modules of Python, and the libraries of a package or a build."""
     module = (ROOT / "grader/emulator/python/warpemu.py").read_bytes()
     version = re.search(rb'^__version__ = "([0-9.]+)"$', module, re.MULTILINE)
     found = emulator_of(source)
@@ -154,8 +154,8 @@ def pack_emulator(source: Path, folder: Path) -> Path:
     of_package = re.search(r"-linux-(\w+)\.tar\.gz$", source.name)
     machine = of_package[1] if of_package else platform.machine()
     tag = "py3-none-manylinux_{}_{}_{}".format(*newest, machine)
-    starter = (ROOT / "grader/emulator/python/warpemu_triton.py").read_bytes()
-    files: Files = {"warpemu.py": (module, 0o644), "warpemu_triton.py": (starter, 0o644)}
+    modules = sorted((ROOT / "grader/emulator/python").glob("*.py"))
+    files: Files = {file.name: (file.read_bytes(), 0o644) for file in modules}
     for name, (data, mode) in found.items():
         files["warpemu_libraries/" + name.removeprefix("emulator/")] = (data, mode)
     page = (ROOT / "grader/emulator/python/README.md").read_text(encoding="utf-8")

@@ -1,10 +1,11 @@
-"""Runs a program in Python whose kernels are Triton's without a GPU: `warpemu python FILE` starts it so.
+"""Runs a program in Python whose kernels are Triton's or Numba's without a GPU: `warpemu python FILE` starts it so.
 
     python warpemu_triton.py FILE [ARGUMENTS]      as `python FILE`; also -m MODULE and -c CODE
 
 Triton compiles as it does for a GPU, up to PTX. In the place of its driver for GPUs stands one of the emulator: arrays
 are NumPy's, or torch's on the CPU, and kernels read and write them where they are. `get_active_torch_device()` is the
-CPU. Of an autotuner's configurations each is run once, and none is quicker than another.
+CPU. Of an autotuner's configurations each is run once, and none is quicker than another. What Numba needs is in
+warpemu_numba.py.
 """
 
 from __future__ import annotations
@@ -26,12 +27,18 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
+
+sys.path.insert(0, str(Path(__file__).parent))  # which `python -P` leaves out
+import warpemu_numba
+
+del sys.path[0]
 
 MAJOR, MINOR, PROCESSORS, SHARED = 75, 76, 16, 97  # CUdevice_attribute
 REGISTERS, MOST_SHARED = 4, 8  # CU_FUNC_ATTRIBUTE_NUM_REGS, ..._MAX_DYNAMIC_SHARED_SIZE_BYTES
 CLUSTER, COOPERATIVE = 4, 2  # CUlaunchAttributeID
 ALREADY_REGISTERED = 712
+PACKAGES = {"triton": ("Triton", "1 GB", "triton"), "numba": ("Numba", "300 MB", "numba-cuda")}
 DEVICE_MAP = 2
 INTEGERS = {"i1": ctypes.c_int8, "u1": ctypes.c_uint8} | {
     f"{sign}{bits}": getattr(ctypes, f"c_{'u' if sign == 'u' else ''}int{bits}")
@@ -391,10 +398,10 @@ def take_over(triton: ModuleType) -> None:
 
 
 class _Loader(importlib.abc.Loader):
-    """Triton's own loader, and then take_over()."""
+    """A module's own loader, and then a change of ours."""
 
-    def __init__(self, own: Any) -> None:  # noqa: ANN401
-        self.own = own
+    def __init__(self, own: Any, change: Callable[[ModuleType], None]) -> None:  # noqa: ANN401
+        self.own, self.change = own, change
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
         found: ModuleType | None = self.own.create_module(spec)
@@ -402,27 +409,30 @@ class _Loader(importlib.abc.Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         self.own.exec_module(module)
-        take_over(module)
+        self.change(module)
 
     def __getattr__(self, name: str) -> object:
         return getattr(self.own, name)
 
 
 class Finder(importlib.abc.MetaPathFinder):
-    """Finds `triton` where it is, and has it taken over."""
+    """Finds modules where they are, and has some changed once they are imported."""
+
+    changes: ClassVar = {"triton": take_over, warpemu_numba.DECORATORS: warpemu_numba.give_lines}
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> Any:  # noqa: ANN401
         """The specification, with another loader."""
-        if name != "triton":
+        warpemu_numba.prepare(name)
+        if name not in self.changes:
             return None
         spec = importlib.machinery.PathFinder.find_spec(name, path, target)
         if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader)
+            spec.loader = _Loader(spec.loader, self.changes[name])
         return spec
 
 
 def tell(kind: type[BaseException], error: BaseException, trace: Any) -> None:  # noqa: ANN401
-    """A traceback of the program's own lines; those of Triton and of this file say nothing to its author."""
+    """A traceback of the program's own lines; those of compilers and of this file say nothing to its author."""
     told = traceback.TracebackException(kind, error, trace)
     own = [frame for frame in told.stack if is_the_program_s(frame.filename)]
     if own:
@@ -433,6 +443,11 @@ def tell(kind: type[BaseException], error: BaseException, trace: Any) -> None:  
     sys.stderr.write("".join(told.format()))
     if place:
         sys.stderr.write(f"{place}\n")
+    if isinstance(error, ModuleNotFoundError) and error.name in PACKAGES:
+        title, size, package = PACKAGES[error.name]
+        bootstrap = os.environ.get("WARPEMU_BOOTSTRAP")  # of a checkout or a package
+        get = f"{bootstrap} {error.name}" if bootstrap else f"pip install {package}"
+        sys.stderr.write(f"error: {title} is not installed here: `{get}` gets it ({size})\n")
 
 
 def refused_place(error: BaseException) -> str | None:
@@ -457,13 +472,13 @@ def refused_place(error: BaseException) -> str | None:
 
 
 def is_the_program_s(file: str) -> bool:
-    """Whether a file is neither Triton's, nor this one, nor what starts programs."""
-    triton = sys.modules.get("triton")
-    within = Path(triton.__file__ or "").parent if triton else None
+    """Whether a file is neither a compiler's, nor this one, nor what starts programs."""
+    modules = [sys.modules.get(name) for name in ("triton", "numba", "numba.cuda", "cuda.bindings", "cuda.core")]
+    within = [Path(module.__file__ or "").parent for module in modules if module and module.__file__]
     return not (
-        file in {__file__, contextlib.__file__, ast.__file__}
+        file in {__file__, warpemu_numba.__file__, contextlib.__file__, ast.__file__}
         or file.startswith("<frozen")
-        or (within and Path(file).is_relative_to(within))
+        or any(Path(file).is_relative_to(folder) for folder in within)
     )
 
 

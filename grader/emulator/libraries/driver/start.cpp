@@ -51,12 +51,10 @@ void* find(std::string_view name, int version, CUdriverProcAddressQueryResult& s
   return found;
 }
 
-// Whether code lies in a library of NVIDIA's: libnvrtc, libnvJitLink, libcupti, ...
-bool is_vendors(const void* code) {
+// The file name of the library or program that code lies in.
+std::string_view file_of(const void* code) {
   Dl_info caller;
-  if (dladdr(code, &caller) == 0) return false;
-  const char* name = basename(caller.dli_fname);
-  return std::strncmp(name, "libnv", 5) == 0 || std::strncmp(name, "libcu", 5) == 0;
+  return dladdr(code, &caller) != 0 ? basename(caller.dli_fname) : "";
 }
 
 }  // namespace
@@ -96,11 +94,16 @@ CUresult cuGetProcAddress(const char* symbol, void** function, int version, cuui
   return cuGetProcAddress_v2(symbol, function, version, flags, nullptr);
 }
 
-// Private tables. NVIDIA's runtime asks for them where it is linked into the program, and so do NVRTC and the
-// like, which work without.
+// Private tables. NVIDIA's runtime cannot do without; NVRTC, nvJitLink, CUPTI and the like can.
 CUresult cuGetExportTable(const void** table, const CUuuid*) {
   if (table != nullptr) *table = nullptr;
-  if (!is_vendors(__builtin_return_address(0)))
+  const std::string_view caller = file_of(__builtin_return_address(0));
+  if (caller.starts_with("libcudart"))
+    refuse(
+        "cuGetExportTable",
+        "NVIDIA's own CUDA runtime asks for this, a library that the program has loaded. Put the emulator's "
+        "folder first in LD_LIBRARY_PATH, so that the program finds the emulator's libcudart.");
+  else if (!caller.starts_with("libnv") && !caller.starts_with("libcu"))
     refuse("cuGetExportTable",
            "NVIDIA's own CUDA runtime asks for this: it is linked into the program. Build the program with "
            "`nvcc "

@@ -5,12 +5,13 @@
 #include <nvrtc.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <set>
 #include <string>
 #include <vector>
+
+#include "toolkit_library.h"
 
 extern "C" {
 extern void* nvrtc_functions[];
@@ -31,20 +32,6 @@ Asked& asked() {
   return *all;
 }
 
-// The toolkit's library: of the toolkit that the emulator was built with, or of this machine's.
-void* open_toolkits() {
-  std::vector<std::string> folders{WARPEMU_TOOLKIT_LIBRARIES};
-  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
-    if (const char* root = std::getenv(variable)) folders.push_back(std::string(root) + "/lib64");
-  }
-  folders.emplace_back("/usr/local/cuda/lib64");
-  for (const std::string& folder : folders) {
-    if (void* library = dlopen((folder + "/" WARPEMU_NVRTC_SONAME).c_str(), RTLD_NOW | RTLD_LOCAL))
-      return library;
-  }
-  return nullptr;
-}
-
 nvrtcResult missing() {
   static const bool reported = [] {
     std::fprintf(stderr, "emulator: the toolkit's " WARPEMU_NVRTC_SONAME
@@ -55,7 +42,7 @@ nvrtcResult missing() {
 }
 
 void* toolkits() {
-  static void* library = open_toolkits();
+  static void* library = libraries::open_toolkits(WARPEMU_TOOLKIT_LIBRARIES, WARPEMU_NVRTC_SONAME);
   return library;
 }
 

@@ -34,7 +34,7 @@ class Builder {
     take_layout();
     program_->writes = find_write_set(linear_);
     for (LinearFunction& f : linear_.functions) {
-      if (settings().race_check && is_in_python(f)) guard_loads_as_their_stores(f);
+      if (settings().race_check && is_tritons(f)) guard_loads_as_their_stores(f);
       order_blocks(f);
       begin_.push_back(size_);
       size_ += static_cast<uint32_t>(f.code.size());
@@ -69,7 +69,9 @@ class Builder {
     program_->param_bytes = linear_.param_bytes;
   }
 
-  bool is_in_python(const LinearFunction& function) const {
+  // In a source in Python, under a plain name; Numba mangles those of its kernels.
+  bool is_tritons(const LinearFunction& function) const {
+    if (function.source->name.starts_with("_Z")) return false;
     return std::any_of(function.code.begin(), function.code.end(), [&](const LinearInst& i) {
       return place_of(module_, i.location).path.ends_with(".py");
     });
@@ -291,6 +293,12 @@ std::string kernel_title(const std::string& name) {
   std::string title = status == 0 ? demangled : mangled;
   std::free(demangled);
   if (status != 0) return title;
+  // Numba's names: tags say how a kernel was compiled, and a function within another one has `<locals>`.
+  constexpr std::string_view kLocals = "_3clocals_3e::";
+  for (size_t at = title.find(kLocals); at != std::string::npos; at = title.find(kLocals))
+    title.erase(at, kLocals.size());
+  for (size_t at = title.find("[abi:"); at != std::string::npos; at = title.find("[abi:", at))
+    title.erase(at, title.find(']', at) - at + 1);
   // The parameter list is the last parenthesis at depth 0; a result type stands before a space at depth 0.
   int depth = 0;
   size_t begin = 0, end = title.size();

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "report/json_line.h"
-#include "report/triton_words.h"
+#include "report/python_words.h"
 #include "support/base_name.h"
 #include "support/settings.h"
 
@@ -39,8 +39,8 @@ void print(const Diagnostic& d) {
                       : "an unknown line (kernels: build with -lineinfo, calls of the host: -Xcompiler -g1)");
   }
   if (!d.kernel.empty()) text += " in " + d.kernel;
-  if (d.block) text += (is_in_python(d) ? ", program " : ", block ") + triple(*d.block);
-  if (d.thread && !is_in_python(d)) text += " thread " + triple(*d.thread);
+  if (d.block) text += (is_in_triton(d) ? ", program " : ", block ") + triple(*d.block);
+  if (d.thread && !is_in_triton(d)) text += " thread " + triple(*d.thread);
   text += "\n  " + d.message;
   if (!d.advice.empty()) text += "\n  " + d.advice;
   std::fprintf(stderr, "%s\n", text.c_str());
@@ -53,7 +53,7 @@ std::string to_json(const Diagnostic& d) {
   if (d.line != 0) json.text("file", base_name(d.path)).number("line", d.line).text("path", d.path);
   if (!d.kernel.empty()) json.text("kernel", d.kernel);
   if (d.block) json.triple("block", d.block->data());
-  if (d.block && is_in_python(d)) json.triple("program", d.block->data());
+  if (d.block && is_in_triton(d)) json.triple("program", d.block->data());
   if (d.thread) json.triple("thread", d.thread->data());
   if (d.address) json.text("address", hexadecimal(*d.address));
   if (d.bytes != 0) json.number("bytes", d.bytes);
@@ -115,7 +115,7 @@ Diagnostics& Diagnostics::instance() {
 }
 
 void Diagnostics::add(Diagnostic diagnostic) {
-  if (is_in_python(diagnostic)) say_in_triton_words(diagnostic);
+  say_in_words_of_python(diagnostic);
   if (complete_ != nullptr) complete_(diagnostic);
   std::lock_guard lock(mutex_);
   const std::string where =

@@ -1,21 +1,25 @@
-#include "report/triton_words.h"
+#include "report/python_words.h"
 
 #include <array>
 #include <string_view>
-#include <utility>
 
 namespace warpgrade::emu {
 namespace {
 
-constexpr std::array kNames{std::pair{"atomicAdd", "tl.atomic_add"},
-                            std::pair{"atomicMin", "tl.atomic_min"},
-                            std::pair{"atomicMax", "tl.atomic_max"},
-                            std::pair{"atomicAnd", "tl.atomic_and"},
-                            std::pair{"atomicOr", "tl.atomic_or"},
-                            std::pair{"atomicXor", "tl.atomic_xor"},
-                            std::pair{"atomicExch", "tl.atomic_xchg"},
-                            std::pair{"atomicCAS", "tl.atomic_cas"},
-                            std::pair{"__syncthreads()", "tl.debug_barrier()"}};
+struct Name {
+  std::string_view cuda, triton, numba;
+};
+constexpr std::array kNames{Name{"atomicAdd", "tl.atomic_add", "cuda.atomic.add"},
+                            Name{"atomicMin", "tl.atomic_min", "cuda.atomic.min"},
+                            Name{"atomicMax", "tl.atomic_max", "cuda.atomic.max"},
+                            Name{"atomicAnd", "tl.atomic_and", "cuda.atomic.and_"},
+                            Name{"atomicOr", "tl.atomic_or", "cuda.atomic.or_"},
+                            Name{"atomicXor", "tl.atomic_xor", "cuda.atomic.xor"},
+                            Name{"atomicExch", "tl.atomic_xchg", "cuda.atomic.exch"},
+                            Name{"atomicCAS", "tl.atomic_cas", "cuda.atomic.cas"},
+                            Name{"__syncthreads()", "tl.debug_barrier()", "cuda.syncthreads()"},
+                            Name{"__syncwarp()", "tl.debug_barrier()", "cuda.syncwarp()"},
+                            Name{"__threadfence()", "tl.debug_barrier()", "cuda.threadfence()"}};
 
 void replace_all(std::string& text, std::string_view what, std::string_view with) {
   for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size()))
@@ -42,7 +46,7 @@ void name_programs(std::string& text) {
   }
 }
 
-const char* advice_of(const Diagnostic& d) {
+const char* advice_for_triton(const Diagnostic& d) {
   switch (d.kind) {
     case Finding::out_of_bounds:
       return "Elements past the end need a mask: tl.load(pointer, mask=index < n, other=...) and "
@@ -63,18 +67,30 @@ const char* advice_of(const Diagnostic& d) {
   }
 }
 
-}  // namespace
-
 bool is_in_python(const Diagnostic& diagnostic) {
   return diagnostic.path.ends_with(".py") && !diagnostic.kernel.empty();
 }
 
-void say_in_triton_words(Diagnostic& diagnostic) {
+// Its kernels are the functions of a module, `__main__::add`; Triton's have plain names.
+bool is_in_numba(const Diagnostic& diagnostic) {
+  return is_in_python(diagnostic) && diagnostic.kernel.find("::") != std::string::npos;
+}
+
+}  // namespace
+
+bool is_in_triton(const Diagnostic& diagnostic) {
+  return is_in_python(diagnostic) && !is_in_numba(diagnostic);
+}
+
+void say_in_words_of_python(Diagnostic& diagnostic) {
+  if (!is_in_python(diagnostic)) return;
+  const bool in_triton = is_in_triton(diagnostic);
   for (std::string* text : {&diagnostic.message, &diagnostic.advice}) {
-    for (const auto& [name, instead] : kNames) replace_all(*text, name, instead);
-    name_programs(*text);
+    for (const Name& name : kNames) replace_all(*text, name.cuda, in_triton ? name.triton : name.numba);
+    if (in_triton) name_programs(*text);
   }
-  if (const char* advice = advice_of(diagnostic)) diagnostic.advice = advice;
+  if (!in_triton) return;
+  if (const char* advice = advice_for_triton(diagnostic)) diagnostic.advice = advice;
 }
 
 }  // namespace warpgrade::emu
