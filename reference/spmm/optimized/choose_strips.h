@@ -34,7 +34,7 @@ inline int choose_strip(const Sizes& size, int widest, std::int64_t l2_bytes) {
       is_short ? size.k % kMemoryWrite != 0 : size.mean_row() < kShortMeanOfSectors && size.k % kSector != 0;
   if (ends_within && strip < size.k) strip = is_short && size.k <= widest ? widest : 2 * strip;
   const bool is_near =
-      size.mean_row() < kMeanOfLocalRows && size.locality >= kLocal && size.nnz >= kManyEntries;
+      size.mean_row() < kMeanOfLocalRows && size.locality >= kLocal && size.nnz >= kManyNearEntries;
   if (is_near) strip = widest;
   if (!is_near && strip == kWidestStrip && size.k > strip && 2 * (size.k % strip) == strip) strip /= 2;
   return static_cast<int>(std::min<std::int64_t>(strip, widest));

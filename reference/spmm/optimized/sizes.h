@@ -106,7 +106,7 @@ inline constexpr std::int64_t kWidestStrip = 128, kNarrowestStrip = 32, kShortMe
                               kMeanOfLocalRows = 24;
 inline constexpr int kShortRow = 32;
 inline constexpr std::int64_t kWarpsAnSm = 48;
-inline constexpr std::int64_t kManyEntries = 300'000;  // where rows are near: enough to fill a GPU
+inline constexpr std::int64_t kManyNearEntries = 300'000;  // enough to fill a GPU
 inline constexpr double kLocal = 0.35;  // from this locality on, neighbours ask for the same rows of B
 
 // Columns this far from the diagonal count as near it: rows of B's widest strip for an eighth of L2.
@@ -148,7 +148,7 @@ inline bool choose_whole_rows(const Sizes& size) {
   if (!whole_rows_matter(size) || size.locality < kLocal) return false;
   const std::int64_t longest_mean = size.k > kOnePass ? kShortMean : kMeanOfOnePass;
   return size.is_even() ||
-         (size.mean_row() < longest_mean && size.nnz >= kManyEntries && size.long_share < kMostLong);
+         (size.mean_row() < longest_mean && size.nnz >= kManyNearEntries && size.long_share < kMostLong);
 }
 
 }  // namespace optimized

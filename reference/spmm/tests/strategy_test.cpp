@@ -64,6 +64,26 @@ TEST(StrategyTest, StripsAreWiderWhereTheirEndsAreWrittenInPieces) {
     EXPECT_EQ(strip_of(70, k), 32) << "much is gathered for a row of C: " << k;
 }
 
+TEST(StrategyTest, SmallDenseMatricesTakeWideStripsAndWholeRowsOfMiddleLength) {
+  EXPECT_EQ(choose_strategy({1299, 1602, 145'638, 256}, kH200).group.strip(), 128) << "L1 holds much of B";
+  EXPECT_EQ(choose_strategy({9814, 9814, 1'159'350, 256}, kH200).group.strip(), 32);
+  EXPECT_EQ(choose_strategy({4248, 11'108, 192'502, 64}, kH200).segment, 128) << "rows of 22 to 67 entries";
+  EXPECT_EQ(choose_strategy({1299, 1602, 145'638, 64}, kH200).segment, 64) << "longer ones are cut anyway";
+}
+
+TEST(StrategyTest, HalfAStripIsNotLeftOver) {
+  const Strategy pubmed = choose_strategy({19'717, 19'717, 88'648, 192}, kH200);
+  EXPECT_EQ(pubmed.group.strip(), 64);
+  EXPECT_EQ(pubmed.strips, 3);
+  EXPECT_EQ(pubmed.last_columns, 0);
+}
+
+TEST(StrategyTest, FewRowsNearTheDiagonalTakeNarrowStrips) {
+  Sizes programme{6536, 125'533, 154'510, 128};
+  programme.locality = 0.8;
+  EXPECT_EQ(choose_strategy(programme, kH200).group.strip(), 64);
+}
+
 TEST(StrategyTest, ShortRowsNearTheDiagonalTakeTheWidestStripWhateverL2Holds) {
   Sizes web{325'557, 325'557, 3'216'152, 256};
   EXPECT_TRUE(locality_matters(web, kH200.l2_bytes));
