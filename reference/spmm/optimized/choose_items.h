@@ -35,11 +35,9 @@ inline int choose_bands(const Sizes& size, const Strategy& s, std::int64_t l2_by
 
 // Enough segments that the last wave of warps is a small part of the whole. Where most rows are long, one
 // wave of them, where they are of middle length, two: each cut costs a partial sum written and read. The
-// shortest segments only where longer ones would leave the GPU half empty, and not where most rows are just as
-// long: 128 leave them whole.
+// shortest segments only where longer ones would leave the GPU half empty.
 inline int choose_segment(const Sizes& size, std::int64_t strips, int multiprocessors) {
   constexpr std::int64_t kLongMean = 128, kLongMeanOfOneStrip = 96, kMiddleMean = 32, kManyWarps = 8 * 32;
-  constexpr std::int64_t kLongerThanASegment = 64;
   if (SPMM_SEGMENT > 0) return SPMM_SEGMENT;
   const std::int64_t wave = kWarpsAnSm * multiprocessors;
   int segment = size.k == 1 ? 256 : 64;  // of one column, a warp has 128 entries under way
@@ -52,7 +50,7 @@ inline int choose_segment(const Sizes& size, std::int64_t strips, int multiproce
   const std::int64_t wanted = is_long ? wave : is_middle ? 2 * wave : kManyWarps * multiprocessors;
   const std::int64_t of_middle = std::clamp<std::int64_t>(strips / 2, 1, 2);
   const std::int64_t passes = is_long ? 1 : is_middle ? of_middle : strips;
-  if (2 * size.nnz / segment > 3 * wave || (is_middle && size.mean_row() < kLongerThanASegment)) segment *= 2;
+  if (2 * size.nnz / segment > 3 * wave) segment *= 2;
   while (segment < 1024 && size.nnz * passes / segment > wanted) segment *= 2;
   return segment;
 }

@@ -24,8 +24,7 @@ inline std::vector<int> draw_new_names(int nodes, std::uint64_t seed) {
 __global__ void rename_rows_kernel(DeviceCsr a, const int* names, const int* new_offsets, int* columns,
                                    float* values) {
   const int lane = threadIdx.x % 32, warps = static_cast<int>(gridDim.x * blockDim.x / 32);
-  for (int row = static_cast<int>((blockIdx.x * blockDim.x + threadIdx.x) / 32); row < a.rows;
-       row += warps) {
+  for (int row = static_cast<int>((blockIdx.x * blockDim.x + threadIdx.x) / 32); row < a.rows; row += warps) {
     const int from = a.row_offsets[row], length = a.row_offsets[row + 1] - from;
     const int to = new_offsets[names[row]];
     for (int e = lane; e < length; e += 32) {
