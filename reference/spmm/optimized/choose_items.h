@@ -37,7 +37,7 @@ inline int choose_bands(const Sizes& size, const Strategy& s, std::int64_t l2_by
 // wave of them, where they are of middle length, two: each cut costs a partial sum written and read. The
 // shortest segments only where longer ones would leave the GPU half empty.
 inline int choose_segment(const Sizes& size, std::int64_t strips, int multiprocessors) {
-  constexpr std::int64_t kLongMean = 128, kLongMeanOfOneStrip = 96, kMiddleMean = 32, kManyWarps = 8 * 32;
+  constexpr std::int64_t kLongMean = 128, kMiddleMean = 32, kManyWarps = 8 * 32;
   if (SPMM_SEGMENT > 0) return SPMM_SEGMENT;
   const std::int64_t wave = kWarpsAnSm * multiprocessors;
   int segment = size.k == 1 ? 256 : 64;  // of one column, a warp has 128 entries under way
@@ -45,8 +45,7 @@ inline int choose_segment(const Sizes& size, std::int64_t strips, int multiproce
     while (segment < 2048 && size.nnz / segment > wave) segment *= 2;
     return segment;
   }
-  const bool is_long = size.mean_row() >= (strips == 1 ? kLongMeanOfOneStrip : kLongMean),
-             is_middle = !is_long && size.mean_row() >= kMiddleMean;
+  const bool is_long = size.mean_row() >= kLongMean, is_middle = !is_long && size.mean_row() >= kMiddleMean;
   const std::int64_t wanted = is_long ? wave : is_middle ? 2 * wave : kManyWarps * multiprocessors;
   const std::int64_t of_middle = std::clamp<std::int64_t>(strips / 2, 1, 2);
   const std::int64_t passes = is_long ? 1 : is_middle ? of_middle : strips;

@@ -13,7 +13,8 @@ namespace optimized {
 //  - where rows are short and neighbours ask for the same rows of B: the widest. They are in L2 anyway.
 //  - where little is gathered for a row of C and its strips end within what memory writes at once: twice as
 //    wide, or one strip. Such pieces are written twice, and those that end within a sector are read as well.
-//  - where the widest would leave half of one over: half of it, so that one launch does all.
+//  - where the widest would leave half of one over and rows are not long: half of it, so that one launch does
+//    all.
 inline int choose_strip(const Sizes& size, int widest, std::int64_t l2_bytes) {
   constexpr std::int64_t kLittleWork = 12'000'000, kLittleWorkOfMiddleRows = 9'000'000;
   constexpr std::int64_t kShortMeanOfSectors = 24, kMiddleMean = 32, kDenseMean = 64, kLongMean = 128;
@@ -36,7 +37,8 @@ inline int choose_strip(const Sizes& size, int widest, std::int64_t l2_bytes) {
   const bool is_near =
       size.mean_row() < kMeanOfLocalRows && size.locality >= kLocal && size.nnz >= kManyNearEntries;
   if (is_near) strip = widest;
-  if (!is_near && strip == kWidestStrip && size.k > strip && 2 * (size.k % strip) == strip) strip /= 2;
+  const bool leaves_half = size.k > strip && 2 * (size.k % strip) == strip;
+  if (!is_near && strip == kWidestStrip && leaves_half && size.mean_row() < kLongMean) strip /= 2;
   return static_cast<int>(std::min<std::int64_t>(strip, widest));
 }
 

@@ -74,6 +74,7 @@ TEST(StrategyTest, HalfAStripIsNotLeftOver) {
   EXPECT_EQ(pubmed.group.strip(), 64);
   EXPECT_EQ(pubmed.strips, 3);
   EXPECT_EQ(pubmed.last_columns, 0);
+  EXPECT_EQ(choose_strategy({4267, 4267, 2'135'822, 192}, kH200).group.strip(), 128) << "long rows";
 }
 
 TEST(StrategyTest, FewRowsNearTheDiagonalTakeNarrowStrips) {
