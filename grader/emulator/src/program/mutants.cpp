@@ -52,9 +52,10 @@ std::optional<std::string> rewritten(const WrittenInstruction& in, const std::st
   return found == operators.end() ? std::nullopt : found->rewrite(in);
 }
 
-// Splits a product of 64 bits into its words: no offset comes of it.
+// Takes a product of 64 bits apart or mixes its bits: no offset comes of it.
 bool takes_words(const WrittenInstruction& in) {
-  return in.is("shr") || in.has("hi") || (in.is("cvt") && in.parts.size() > 2 && in.type().ends_with("64")) ||
+  return in.is("xor") || in.is("and") || in.is("or") || in.is("shr") || in.has("hi") ||
+         (in.is("cvt") && in.parts.size() > 2 && in.type().ends_with("64")) ||
          (in.is("mov") && in.operands[0].starts_with('{'));
 }
 

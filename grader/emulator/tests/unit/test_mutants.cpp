@@ -145,6 +145,7 @@ TEST(Mutants, cut_offsets_and_no_random_words) {
   ld.param.u64 %rd1, [k_param_0];
   mul.lo.s64 %rd2, %rd1, 3528531795;
   shr.u64 %rd3, %rd2, 32;
+  xor.b64 %rd7, %rd2, %rd1;
   cvt.u32.u64 %r1, %rd3;
   cvt.u32.u64 %r2, %rd2;
   mul.wide.u32 %rd4, %r2, -766435501;
