@@ -29,6 +29,14 @@ void prepend(const char* variable, const fs::path& folder) {
   setenv(variable, (folder.string() + rest).c_str(), 1);
 }
 
+// Numba compiles with parts of the toolkit, and looks for it there. Triton needs none.
+void name_toolkit() {
+  try {
+    setenv("CUDA_HOME", find_toolchain().nvcc.parent_path().parent_path().c_str(), 0);
+  } catch (const UsageError&) {  // Numba says what it misses
+  }
+}
+
 // Becomes the emulator's own command, which starts Python and tells what was found.
 [[noreturn]] void become(const PythonOptions& options, const std::vector<std::string>& program) {
   if (program.empty())
@@ -42,8 +50,7 @@ void prepend(const char* variable, const fs::path& folder) {
   setenv("WARPEMU_LIBRARIES", emulator_directory().c_str(), 1);
   setenv("PYTHONDONTWRITEBYTECODE", "1", 0);  // the tree may be somebody else's
   setenv("WARPEMU_BOOTSTRAP", (project_root() / "scripts/bootstrap").c_str(), 1);  // for what is missing
-  // Numba compiles with parts of the toolkit, and looks for it there.
-  setenv("CUDA_HOME", find_toolchain().nvcc.parent_path().parent_path().c_str(), 0);
+  name_toolkit();
   for (const auto& folder : {triton_packages(), numba_packages()}) {
     if (folder) prepend("PYTHONPATH", *folder);
   }
