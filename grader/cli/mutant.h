@@ -24,7 +24,7 @@ struct Mutant {
   int line = 0;      // of the outermost call, 0: unknown
   std::string inlined_from;
   int nth = 1;                           // among the solution's mutants of this operator at this line
-  bool in_kernel = false;                // else in a function that was not inlined
+  bool in_kernel = false;                // false: in a device function that is called
   std::uint32_t ordinal = 0, block = 0;  // of the instruction, in its function
 
   Fate fate = Fate::kUntried;

@@ -26,7 +26,7 @@ std::optional<MutantKey> read_mutant_key(std::string_view text);
 
 struct MutantFacts {
   MutantKey key;
-  bool in_kernel = false;  // not in a function that was not inlined
+  bool in_kernel = false;  // false: in a device function that is called
   uint32_t block = 0;      // of the function: its instructions run together, but for their guards
   uint32_t ptx_line = 0;
   std::string ptx;       // the instruction as it stands
