@@ -5,7 +5,7 @@
 // to the type of d. A GPU's d differs from this one by at most (k + 1) * 2^-22 * (|c| + sum |a b|), plus one
 // rounding of d to f16 where d is f16.
 #include "exec/matrix.h"
-#include "exec/matrix_elements.h"
+#include "exec/matrix_rows.h"
 #include "program/program.h"
 
 namespace warpgrade::emu::WARPEMU_ISA {
@@ -13,72 +13,14 @@ namespace {
 
 constexpr uint32_t kLargestOperand = 32 * 32;  // elements of A or B; 64 * 16 for 4-bit ones
 
-// Operands as row-major arrays; A and B in the type of the sum.
+// Operands as row-major arrays, in the type of the sum.
 template <class Sum>
 struct Matrices {
   alignas(64) Sum a[kLargestOperand];
   alignas(64) Sum b[kLargestOperand];
-  alignas(64) Sum d[kLargestOperand];  // holds c first
+  alignas(64) Sum d[kLargestOperand];
+  alignas(64) Sum c[kLargestOperand];
 };
-
-uint32_t width(const Fragment2D& f) {
-  return f.columns;
-}
-
-template <class Sum>
-void gather(Warp& w, const Fragment2D& layout, const uint32_t* slots, Element type, Sum* out) {
-  const bool packed = bits_of_element(type) < 32 && type != Element::b1;
-  const uint32_t per_register = packed ? 32 / bits_of_element(type) : 1;
-  const uint32_t n = layout.elements_per_lane();
-  for (uint32_t e = 0; e < n; ++e) {
-    const uint32_t* words = lanes<uint32_t>(w, slots[e / per_register]);
-    for (uint32_t l = 0; l < kLanes; ++l) {
-      const Position p = layout.at(l, e);
-      out[p.row * width(layout) + p.column] = decode_element<Sum>(words[l], e % per_register, type);
-    }
-  }
-}
-
-void gather_doubles(Warp& w, const Fragment2D& layout, const uint32_t* slots, double* out) {
-  for (uint32_t e = 0; e < layout.elements_per_lane(); ++e) {
-    const double* values = lanes<double>(w, slots[e]);
-    for (uint32_t l = 0; l < kLanes; ++l) {
-      const Position p = layout.at(l, e);
-      out[p.row * width(layout) + p.column] = values[l];
-    }
-  }
-}
-
-template <class Sum>
-void multiply_add(const MatrixShape& s, Matrices<Sum>& x) {
-  for (uint32_t row = 0; row < s.m; ++row) {
-    Sum* d = x.d + row * s.n;
-    for (uint32_t k = 0; k < s.k; ++k) {
-      const Sum a = x.a[row * s.k + k];
-      const Sum* b = x.b + k * s.n;
-      for (uint32_t column = 0; column < s.n; ++column) d[column] += a * b[column];
-    }
-  }
-}
-
-void scatter_floats(Warp& w, const Fragment2D& layout, const MatrixOperands& o, const double* d) {
-  const bool halves = o.result == Element::f16;
-  for (uint32_t e = 0; e < layout.elements_per_lane(); ++e) {
-    uint32_t* words = lanes<uint32_t>(w, o.d[halves ? e / 2 : e]);
-    for (uint32_t m = w.mask; m != 0; m &= m - 1) {
-      const auto l = uint32_t(__builtin_ctz(m));
-      const Position p = layout.at(l, e);
-      const double value = d[p.row * width(layout) + p.column];
-      if (!halves) {
-        words[l] = float_bits(value);
-      } else if (e % 2 == 0) {
-        words[l] = (words[l] & 0xffff0000u) | half_bits(value);
-      } else {
-        words[l] = (words[l] & 0xffffu) | half_bits(value) << 16;
-      }
-    }
-  }
-}
 
 const MatrixOperands& operands_of(const Warp& w, const Inst& i) {
   return w.block->program->matrices[i.target];
@@ -89,16 +31,16 @@ void mma_float(Warp& w, const Inst& i) {
   if (w.mask == 0) return;
   check_whole_warp(w, i);
   const MatrixOperands& o = operands_of(w, i);
-  const Fragment2D accumulator(Part::accumulator, o.shape, 32);
+  const MatrixShape& s = o.shape;
   Matrices<double> x;
-  gather(w, Fragment2D(Part::a, o.shape, bits_of_element(o.a_type)), o.a, o.a_type, x.a);
-  gather(w, Fragment2D(Part::b, o.shape, bits_of_element(o.b_type)), o.b, o.b_type, x.b);
-  gather(w, accumulator, o.c, o.accumulator, x.d);
-  multiply_add(o.shape, x);
-  scatter_floats(w, accumulator, o, x.d);
+  read_a(w, o.a, o.a_type, s.m, s.k, x.a);
+  read_b(w, o.b, o.b_type, s.n, s.k, x.b);
+  read_accumulator(w, o.c, o.accumulator, s.m, s.n, x.d);
+  add_products<AddExact>(x.a, x.b, x.d, s.m, s.n, s.k);
+  write_accumulator(w, o.d, o.result, s.m, s.n, x.d);
 }
 
-void binary_products(const MatrixOperands& o, uint32_t words, Matrices<int64_t>& x) {
+void binary_products(const MatrixOperands& o, uint32_t words, Matrices<int32_t>& x) {
   for (uint32_t row = 0; row < o.shape.m; ++row) {
     for (uint32_t column = 0; column < o.shape.n; ++column) {
       for (uint32_t k = 0; k < words; ++k) {
@@ -110,6 +52,7 @@ void binary_products(const MatrixOperands& o, uint32_t words, Matrices<int64_t>&
   }
 }
 
+// No sum of products of one instruction leaves 32 bits: 64 products of at most 2^16 are the largest.
 void mma_integer(Warp& w, const Inst& i) {
   const Gathering gathering(w, i, i.e);
   if (w.mask == 0) return;
@@ -118,20 +61,13 @@ void mma_integer(Warp& w, const Inst& i) {
   const bool bits = o.a_type == Element::b1;
   // Bits are taken 32 at a time: words along k, one a register.
   const MatrixShape s = bits ? MatrixShape{o.shape.m, o.shape.n, uint16_t(o.shape.k / 32)} : o.shape;
-  const Fragment2D accumulator(Part::accumulator, s, 32);
-  Matrices<int64_t> x;
-  gather(w, Fragment2D(Part::a, s, bits ? 32 : bits_of_element(o.a_type)), o.a, o.a_type, x.a);
-  gather(w, Fragment2D(Part::b, s, bits ? 32 : bits_of_element(o.b_type)), o.b, o.b_type, x.b);
-  gather(w, accumulator, o.c, Element::s32, x.d);
-  bits ? binary_products(o, s.k, x) : multiply_add(s, x);
-  for (uint32_t e = 0; e < accumulator.elements_per_lane(); ++e) {
-    int32_t* words = lanes<int32_t>(w, o.d[e]);
-    for (uint32_t m = w.mask; m != 0; m &= m - 1) {
-      const auto l = uint32_t(__builtin_ctz(m));
-      const Position p = accumulator.at(l, e);
-      words[l] = integer_result(x.d[p.row * s.n + p.column], o.saturate);
-    }
-  }
+  Matrices<int32_t> x;
+  read_a(w, o.a, o.a_type, s.m, s.k, x.a);
+  read_b(w, o.b, o.b_type, s.n, s.k, x.b);
+  __builtin_memset(x.d, 0, sizeof(int32_t) * s.m * s.n);
+  bits ? binary_products(o, s.k, x) : add_products<AddExact>(x.a, x.b, x.d, s.m, s.n, s.k);
+  read_integers(w, o.c, s.m, s.n, x.c);
+  write_integers(w, o.d, o.saturate, s.m, s.n, x.c, x.d);
 }
 
 void mma_double(Warp& w, const Inst& i) {
@@ -140,26 +76,28 @@ void mma_double(Warp& w, const Inst& i) {
   check_whole_warp(w, i);
   const MatrixOperands& o = operands_of(w, i);
   const MatrixShape& s = o.shape;
-  const Fragment2D accumulator(Part::accumulator, s, 64);
   Matrices<double> x;
-  gather_doubles(w, Fragment2D(Part::a, s, 64), o.a, x.a);
-  gather_doubles(w, Fragment2D(Part::b, s, 64), o.b, x.b);
-  gather_doubles(w, accumulator, o.c, x.d);
-  for (uint32_t row = 0; row < s.m; ++row) {
-    for (uint32_t k = 0; k < s.k; ++k) {
-      for (uint32_t column = 0; column < s.n; ++column) {
-        double& d = x.d[row * s.n + column];
-        d = __builtin_fma(x.a[row * s.k + k], x.b[k * s.n + column], d);
-      }
-    }
+  const uint32_t row_tiles = s.m / kTileRows, step_tiles = s.k / kTileWords;
+  for (uint32_t tile = 0; tile < row_tiles * step_tiles; ++tile) {
+    const double* values = lanes<double>(w, o.a[tile]);
+    double* to = x.a + tile % row_tiles * kTileRows * s.k + tile / row_tiles * kTileWords;
+    for (uint32_t l = 0; l < kLanes; ++l) to[l / kTileWords * s.k + l % kTileWords] = values[l];
   }
-  for (uint32_t e = 0; e < accumulator.elements_per_lane(); ++e) {
-    double* values = lanes<double>(w, o.d[e]);
-    for (uint32_t m = w.mask; m != 0; m &= m - 1) {
-      const auto l = uint32_t(__builtin_ctz(m));
-      const Position p = accumulator.at(l, e);
-      values[l] = x.d[p.row * s.n + p.column];
-    }
+  for (uint32_t tile = 0; tile < s.n / kTileRows * step_tiles; ++tile) {
+    const double* values = lanes<double>(w, o.b[tile]);
+    double* to = x.b + tile % step_tiles * kTileWords * s.n + tile / step_tiles * kTileRows;
+    for (uint32_t l = 0; l < kLanes; ++l) to[l % kTileWords * s.n + l / kTileWords] = values[l];
+  }
+  for (uint32_t tile = 0; tile < row_tiles * (s.n / kTileRows); ++tile) {
+    const TilePlace p = TilePlace::of(tile, s.m);
+    read_pairs(lanes<double>(w, o.c[2 * tile]), lanes<double>(w, o.c[2 * tile + 1]),
+               x.d + p.row * s.n + p.column, s.n, [](double c) { return c; });
+  }
+  add_products<AddFused>(x.a, x.b, x.d, s.m, s.n, s.k);
+  for (uint32_t tile = 0; tile < row_tiles * (s.n / kTileRows); ++tile) {
+    const TilePlace p = TilePlace::of(tile, s.m);
+    write_pairs<double>(w, o.d[2 * tile], o.d[2 * tile + 1], x.d + p.row * s.n + p.column, s.n,
+                        [](double d) { return d; });
   }
 }
 
