@@ -35,12 +35,16 @@ void load_matrix(Warp& w, const Inst& i) {
       if (w.mask >> (8 * k + row) & 1)
         __builtin_memcpy(element[row], reinterpret_cast<const void*>(x.host[8 * k + row]), kRowBytes);
     }
-    assign<uint32_t>(w, i.vec[k], [&](uint32_t l) {
-      const uint32_t outer = l / 4, inner = l % 4 * 2;
-      const uint32_t low = transposed ? element[inner][outer] : element[outer][inner];
-      const uint32_t high = transposed ? element[inner + 1][outer] : element[outer][inner + 1];
-      return low | high << 16;
-    });
+    alignas(64) uint32_t words[kLanes];
+    if (transposed) {
+      for (uint32_t outer = 0; outer < 8; ++outer) {
+        for (uint32_t t = 0; t < 4; ++t)
+          words[4 * outer + t] = element[2 * t][outer] | uint32_t(element[2 * t + 1][outer]) << 16;
+      }
+    } else {
+      __builtin_memcpy(words, element, sizeof words);
+    }
+    assign<uint32_t>(w, i.vec[k], [&](uint32_t l) { return words[l]; });
   }
 }
 
@@ -105,27 +109,53 @@ struct FragmentAccess {
   }
 };
 
-// Calls move(host, register slot, lane, bit position, bytes) for each run of each lane's elements.
-template <class Move>
-void for_each_run(Warp& w, const Inst& i, const MatrixOperands& o, AccessKind kind, Move move) {
+// Moves `bytes` of each lane at `bit` of its register: to the register, or from it.
+template <class Word>
+void move_words(Warp& w, const Access& x, uint32_t done, uint8_t* registers, uint32_t width, bool loads) {
+  for (uint32_t m = w.mask; m != 0; m &= m - 1) {
+    const auto l = uint32_t(__builtin_ctz(m));
+    auto* const memory = reinterpret_cast<uint8_t*>(x.host[l] + done);
+    uint8_t* const lane = registers + l * width;
+    __builtin_memcpy(loads ? lane : memory, loads ? memory : lane, sizeof(Word));
+  }
+}
+void move_piece(Warp& w, const Access& x, uint32_t done, uint8_t* registers, uint32_t width, uint32_t bytes,
+                bool loads) {
+  switch (bytes) {
+    case 1:
+      return move_words<uint8_t>(w, x, done, registers, width, loads);
+    case 2:
+      return move_words<uint16_t>(w, x, done, registers, width, loads);
+    case 4:
+      return move_words<uint32_t>(w, x, done, registers, width, loads);
+    default:
+      return move_words<uint64_t>(w, x, done, registers, width, loads);
+  }
+}
+
+// Each run of each lane's elements, one access a run. A lane's place is its own offset plus the run's.
+void move_fragment(Warp& w, const Inst& i, const MatrixOperands& o, AccessKind kind) {
   const uint32_t bits = bits_of_element(o.result), stored = bits == 64 ? 64 : 32;
   const uint32_t* strides = lanes<uint32_t>(w, o.stride_slot);
-  FragmentAccess f{Fragment2D(o.part, o.shape, bits), bits, o.column_major, strides[__builtin_ctz(w.mask)]};
+  const FragmentAccess f{Fragment2D(o.part, o.shape, bits), bits, o.column_major,
+                         strides[__builtin_ctz(w.mask)]};
   const uint32_t run = f.run(), bytes = larger(run * bits / 8, 1u);
+  const auto first = uint32_t(__builtin_ctz(w.mask));
+  alignas(64) uint64_t own[kLanes];
+  for (uint32_t l = 0; l < kLanes; ++l) own[l] = f.bit_offset((w.mask >> l & 1) ? l : first, 0);
+  Access begin;
+  lane_addresses(w, i, begin);
   for (uint32_t e = 0; e < f.layout.elements_per_lane(); e += run) {
+    const uint64_t offset = f.bit_offset(0, e);
     Access x;
-    lane_addresses(w, i, x);
-    const auto first = uint32_t(__builtin_ctz(w.mask));
-    for (uint32_t l = 0; l < kLanes; ++l) x.host[l] += f.bit_offset((w.mask >> l & 1) ? l : first, e) / 8;
+    WARPEMU_VECTORIZE for (uint32_t l = 0; l < kLanes; ++l) x.host[l] = begin.host[l] + (own[l] + offset) / 8;
     resolve_addresses(w, i, bytes, kind, x);
-    for (uint32_t m = w.mask; m != 0; m &= m - 1) {
-      const auto l = uint32_t(__builtin_ctz(m));
-      for (uint32_t done = 0; done < bytes;) {  // a run of two f32 or f64 fills two registers
-        const uint32_t bit = e * bits + done * 8;
-        const uint32_t piece = smaller(bytes - done, stored / 8);
-        move(x.host[l] + done, o.d[bit / stored], l, bit % stored, piece);
-        done += piece;
-      }
+    for (uint32_t done = 0; done < bytes;) {  // a run of two f32 or f64 fills two registers
+      const uint32_t bit = e * bits + done * 8;
+      const uint32_t piece = smaller(bytes - done, stored / 8);
+      move_piece(w, x, done, w.regs + o.d[bit / stored] + bit % stored / 8, stored / 8, piece,
+                 kind == AccessKind::load);
+      done += piece;
     }
   }
 }
@@ -136,10 +166,7 @@ void load_fragment(Warp& w, const Inst& i) {
   check_whole_warp(w, i);
   const MatrixOperands& o = w.block->program->matrices[i.target];
   const uint32_t width = bits_of_element(o.result) == 64 ? 8 : 4;
-  for_each_run(
-      w, i, o, AccessKind::load, [&](uint64_t host, uint32_t slot, uint32_t l, uint32_t bit, uint32_t n) {
-        __builtin_memcpy(w.regs + slot + l * width + bit / 8, reinterpret_cast<const void*>(host), n);
-      });
+  move_fragment(w, i, o, AccessKind::load);
   // Registers beyond the matrix repeat it.
   const uint32_t used = Fragment2D(o.part, o.shape, bits_of_element(o.result)).elements_per_lane() *
                         bits_of_element(o.result) / (8 * width);
@@ -153,12 +180,7 @@ void store_fragment(Warp& w, const Inst& i) {
   const Gathering gathering(w, i, i.e);
   if (w.mask == 0) return;
   check_whole_warp(w, i);
-  const MatrixOperands& o = w.block->program->matrices[i.target];
-  const uint32_t width = bits_of_element(o.result) == 64 ? 8 : 4;
-  for_each_run(w, i, o, AccessKind::store,
-               [&](uint64_t host, uint32_t slot, uint32_t l, uint32_t bit, uint32_t n) {
-                 __builtin_memcpy(reinterpret_cast<void*>(host), w.regs + slot + l * width + bit / 8, n);
-               });
+  move_fragment(w, i, w.block->program->matrices[i.target], AccessKind::store);
 }
 
 }  // namespace

@@ -66,8 +66,28 @@ void mma_integer(Warp& w, const Inst& i) {
   read_b(w, o.b, o.b_type, s.n, s.k, x.b);
   __builtin_memset(x.d, 0, sizeof(int32_t) * s.m * s.n);
   bits ? binary_products(o, s.k, x) : add_products<AddExact>(x.a, x.b, x.d, s.m, s.n, s.k);
-  read_integers(w, o.c, s.m, s.n, x.c);
+  read_numbers(w, o.c, s.m, s.n, x.c);
   write_integers(w, o.d, o.saturate, s.m, s.n, x.c, x.d);
+}
+
+void read_double_tiles(Warp& w, const MatrixOperands& o, Matrices<double>& x) {
+  const MatrixShape& s = o.shape;
+  const uint32_t row_tiles = s.m / kTileRows, step_tiles = s.k / kTileWords;
+  for (uint32_t tile = 0; tile < row_tiles * step_tiles; ++tile) {
+    const double* values = lanes<double>(w, o.a[tile]);
+    double* to = x.a + tile % row_tiles * kTileRows * s.k + tile / row_tiles * kTileWords;
+    for (uint32_t row = 0; row < kTileRows; ++row)
+      store_vector(to + row * s.k, load_vector<Vector<double, kTileWords>>(values + row * kTileWords));
+  }
+  for (uint32_t tile = 0; tile < s.n / kTileRows * step_tiles; ++tile) {
+    const double* values = lanes<double>(w, o.b[tile]);
+    double* to = x.b + tile % step_tiles * kTileWords * s.n + tile / step_tiles * kTileRows;
+    for (uint32_t step = 0; step < kTileWords; ++step) {
+      Vector<double> column;
+      for (uint32_t l = 0; l < kTileRows; ++l) column[l] = values[l * kTileWords + step];
+      store_vector(to + step * s.n, column);
+    }
+  }
 }
 
 void mma_double(Warp& w, const Inst& i) {
@@ -77,28 +97,10 @@ void mma_double(Warp& w, const Inst& i) {
   const MatrixOperands& o = operands_of(w, i);
   const MatrixShape& s = o.shape;
   Matrices<double> x;
-  const uint32_t row_tiles = s.m / kTileRows, step_tiles = s.k / kTileWords;
-  for (uint32_t tile = 0; tile < row_tiles * step_tiles; ++tile) {
-    const double* values = lanes<double>(w, o.a[tile]);
-    double* to = x.a + tile % row_tiles * kTileRows * s.k + tile / row_tiles * kTileWords;
-    for (uint32_t l = 0; l < kLanes; ++l) to[l / kTileWords * s.k + l % kTileWords] = values[l];
-  }
-  for (uint32_t tile = 0; tile < s.n / kTileRows * step_tiles; ++tile) {
-    const double* values = lanes<double>(w, o.b[tile]);
-    double* to = x.b + tile % step_tiles * kTileWords * s.n + tile / step_tiles * kTileRows;
-    for (uint32_t l = 0; l < kLanes; ++l) to[l % kTileWords * s.n + l / kTileWords] = values[l];
-  }
-  for (uint32_t tile = 0; tile < row_tiles * (s.n / kTileRows); ++tile) {
-    const TilePlace p = TilePlace::of(tile, s.m);
-    read_pairs(lanes<double>(w, o.c[2 * tile]), lanes<double>(w, o.c[2 * tile + 1]),
-               x.d + p.row * s.n + p.column, s.n, [](double c) { return c; });
-  }
+  read_double_tiles(w, o, x);
+  read_numbers(w, o.c, s.m, s.n, x.d);
   add_products<AddFused>(x.a, x.b, x.d, s.m, s.n, s.k);
-  for (uint32_t tile = 0; tile < row_tiles * (s.n / kTileRows); ++tile) {
-    const TilePlace p = TilePlace::of(tile, s.m);
-    write_pairs<double>(w, o.d[2 * tile], o.d[2 * tile + 1], x.d + p.row * s.n + p.column, s.n,
-                        [](double d) { return d; });
-  }
+  write_numbers(w, o.d, s.m, s.n, x.d);
 }
 
 // mma.m8n8k4.f16, of the first tensor cores: four products at once, of lanes 4 q ... 4 q + 3 and the same

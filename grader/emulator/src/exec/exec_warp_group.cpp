@@ -5,7 +5,7 @@
 // rounded once.
 #include "exec/access.h"
 #include "exec/matrix.h"
-#include "exec/matrix_elements.h"
+#include "exec/matrix_rows.h"
 #include "program/program.h"
 
 namespace warpgrade::emu::WARPEMU_ISA {
@@ -57,69 +57,91 @@ uint64_t uniform(Warp& w, uint32_t slot) {
   return lanes<uint64_t>(w, slot)[__builtin_ctz(w.mask)];
 }
 
-// Elements that a register holds; a bit matrix is one of words.
-uint32_t per_register(Element type) {
-  return type == Element::b1 ? 1 : 32 / bits_of_element(type);
-}
-
-// `outer` rows of A or columns of B from row `begin`; store(outer, k, element).
-template <class Sum, class Store>
-bool read_shared(Warp& w, const Inst& i, uint64_t descriptor, Element type, bool across, uint32_t begin,
-                 uint32_t outer, Store store) {
-  const SharedMatrix m = SharedMatrix::of(descriptor);
-  const uint32_t packed = per_register(type), elements = 4 * packed;
-  PieceReader reader(w, i);
-  const auto decode = [&](const uint32_t* words, uint32_t e) {
-    return decode_element<Sum>(words[e / packed], e % packed, type);
-  };
-  if (across) {  // 16 of k, eight outer elements a piece
-    return reader.read(
-        outer / 8 * 16, [&](uint32_t p) { return m.across_k(begin / 8 + p / 16, p % 16); },
-        [&](uint32_t p, const uint32_t* words) {
-          for (uint32_t e = 0; e < 8; ++e) store(p / 16 * 8 + e, p % 16, decode(words, e));
-        });
-  }
-  return reader.read(
-      outer * 2, [&](uint32_t p) { return m.along_k(begin + p / 2, p % 2); },
-      [&](uint32_t p, const uint32_t* words) {
-        for (uint32_t e = 0; e < elements; ++e) store(p / 2, p % 2 * elements + e, decode(words, e));
-      });
-}
-
 // k as the sums see it: of bits, words.
 uint32_t steps_along_k(const WarpGroupProduct& p) {
   return p.a_type == Element::b1 ? p.shape.k / 32u : p.shape.k;
 }
 
+constexpr uint32_t kPieceWords = kPieceBytes / 4,
+                   kRowWords = 2 * kPieceWords;  // a row along k has two pieces
+
+// `outer` rows of A or columns of B from row `begin`, with neighbours along k as neighbours in memory. by_rows: to
+// out[outer][k]; else to out[k][outer]. Eight rows are decoded when their pieces have been read.
 template <class Sum>
-void read_registers(Warp& w, const WarpGroupProduct& p, Sum* a) {
-  const uint32_t k = steps_along_k(p), packed = per_register(p.a_type);
-  const Fragment2D layout(Part::a, {kRows, 8, uint16_t(k)}, 32 / packed);
-  for (uint32_t e = 0; e < layout.elements_per_lane(); ++e) {
-    const uint32_t* words = lanes<uint32_t>(w, p.a[e / packed]);
-    for (uint32_t l = 0; l < kLanes; ++l) {
-      const Position at = layout.at(l, e);
-      a[at.row * k + at.column] = decode_element<Sum>(words[l], e % packed, p.a_type);
-    }
+bool read_along_k(Warp& w, const Inst& i, const SharedMatrix& m, Element type, uint32_t begin, uint32_t outer,
+                  bool by_rows, Sum* out, uint32_t stride) {
+  alignas(64) uint32_t words[kMostWarpGroupColumns * kRowWords];
+  PieceReader reader(w, i);
+  if (!reader.read(
+          outer * 2, [&](uint32_t p) { return m.along_k(begin + p / 2, p % 2); },
+          [&](uint32_t p, const uint32_t* piece) {
+            __builtin_memcpy(words + p * kPieceWords, piece, kPieceBytes);
+          })) {
+    return false;
   }
+  with_elements(type, out, [&](auto tag) {
+    for (uint32_t first = 0; first < outer; first += kTileRows) {
+      const uint32_t* from = words + first * kRowWords;
+      by_rows ? decode_rows<decltype(tag)>(from, kRowWords, kRowWords, out + first * stride, stride)
+              : decode_columns<decltype(tag)>(from, kRowWords, kRowWords, out + first, stride);
+    }
+  });
+  return true;
+}
+
+// The same with 16 of k, and eight neighbouring rows or columns a piece.
+template <class Sum>
+bool read_across_k(Warp& w, const Inst& i, const SharedMatrix& m, Element type, uint32_t begin,
+                   uint32_t outer, bool by_rows, Sum* out, uint32_t stride) {
+  constexpr uint32_t kSteps = 16;
+  alignas(64) uint32_t words[kMostWarpGroupColumns / kTileRows * kSteps * kPieceWords];
+  PieceReader reader(w, i);
+  if (!reader.read(
+          outer / kTileRows * kSteps,
+          [&](uint32_t p) { return m.across_k(begin / kTileRows + p / kSteps, p % kSteps); },
+          [&](uint32_t p, const uint32_t* piece) {
+            __builtin_memcpy(words + p * kPieceWords, piece, kPieceBytes);
+          })) {
+    return false;
+  }
+  with_elements(type, out, [&](auto tag) {
+    for (uint32_t p = 0; p < outer / kTileRows * kSteps; p += kTileRows) {
+      const uint32_t first = p / kSteps * kTileRows, step = p % kSteps;
+      const uint32_t* from = words + p * kPieceWords;
+      by_rows
+          ? decode_columns<decltype(tag)>(from, kPieceWords, kPieceWords, out + first * stride + step, stride)
+          : decode_rows<decltype(tag)>(from, kPieceWords, kPieceWords, out + step * stride + first, stride);
+    }
+  });
+  return true;
+}
+
+template <class Sum>
+bool read_shared(Warp& w, const Inst& i, uint64_t descriptor, Element type, bool across, uint32_t begin,
+                 uint32_t outer, bool by_rows, Sum* out, uint32_t stride) {
+  const SharedMatrix m = SharedMatrix::of(descriptor);
+  return across ? read_across_k(w, i, m, type, begin, outer, by_rows, out, stride)
+                : read_along_k(w, i, m, type, begin, outer, by_rows, out, stride);
+}
+
+template <class Sum>
+void negate(Sum* numbers, uint32_t count) {
+  for (uint32_t k = 0; k < count; ++k) numbers[k] = -numbers[k];
 }
 
 // A and B, with their signs. False: the block stops.
 template <class Sum>
 bool read_operands(Warp& w, const Inst& i, const WarpGroupProduct& p, GroupMatrices<Sum>& x) {
   const uint32_t k = steps_along_k(p), n = p.shape.n, begin = w.index % kWarpGroupWarps * kRows;
-  const Sum sign_a = p.negates_a ? Sum(-1) : Sum(1), sign_b = p.negates_b ? Sum(-1) : Sum(1);
   if (p.a_in_registers) {
-    read_registers(w, p, x.a);
-    for (uint32_t e = 0; e < kRows * k; ++e) x.a[e] *= sign_a;
-  } else if (!read_shared<Sum>(
-                 w, i, uniform(w, p.a[0]), p.a_type, p.a_m_major, begin, kRows,
-                 [&](uint32_t row, uint32_t step, Sum value) { x.a[row * k + step] = sign_a * value; })) {
+    read_a(w, p.a, p.a_type, kRows, k, x.a);
+  } else if (!read_shared(w, i, uniform(w, p.a[0]), p.a_type, p.a_m_major, begin, kRows, true, x.a, k)) {
     return false;
   }
-  return read_shared<Sum>(
-      w, i, uniform(w, p.b), p.b_type, p.b_n_major, 0, n,
-      [&](uint32_t column, uint32_t step, Sum value) { x.b[step * n + column] = sign_b * value; });
+  if (!read_shared(w, i, uniform(w, p.b), p.b_type, p.b_n_major, 0, n, false, x.b, n)) return false;
+  if (p.negates_a) negate(x.a, kRows * k);
+  if (p.negates_b) negate(x.b, k * n);
+  return true;
 }
 
 bool adds_to_d(Warp& w, const WarpGroupProduct& p) {
@@ -127,74 +149,29 @@ bool adds_to_d(Warp& w, const WarpGroupProduct& p) {
   return (mask & w.mask) != 0;
 }
 
-template <class Sum>
-void read_result(Warp& w, const WarpGroupProduct& p, Sum* d) {
-  const Fragment2D layout(Part::accumulator, p.shape, 32);
-  const bool adds = adds_to_d(w, p);
-  const uint32_t packed = p.result == Element::f16 ? 2 : 1;
-  for (uint32_t e = 0; e < layout.elements_per_lane(); ++e) {
-    const uint32_t* words = lanes<uint32_t>(w, p.d[e / packed]);
-    for (uint32_t l = 0; l < kLanes; ++l) {
-      const Position at = layout.at(l, e);
-      d[at.row * p.shape.n + at.column] = adds ? decode_element<Sum>(words[l], e % packed, p.result) : Sum(0);
-    }
-  }
-}
-
-template <class Sum>
-void add_products(const WarpGroupProduct& p, GroupMatrices<Sum>& x) {
-  const uint32_t k = steps_along_k(p), n = p.shape.n;
-  for (uint32_t row = 0; row < kRows; ++row) {
-    Sum* d = x.d + row * n;
-    for (uint32_t step = 0; step < k; ++step) {
-      const Sum a = x.a[row * k + step];
-      const Sum* b = x.b + step * n;
-      for (uint32_t column = 0; column < n; ++column) d[column] += a * b[column];
-    }
-  }
-}
-
-// write(word, position in it, value) for each element of the active lanes.
-template <class Sum, class Write>
-void write_result(Warp& w, const WarpGroupProduct& p, const Sum* d, Write write) {
-  const Fragment2D layout(Part::accumulator, p.shape, 32);
-  const uint32_t packed = p.result == Element::f16 ? 2 : 1;
-  for (uint32_t e = 0; e < layout.elements_per_lane(); ++e) {
-    uint32_t* words = lanes<uint32_t>(w, p.d[e / packed]);
-    for (uint32_t m = w.mask; m != 0; m &= m - 1) {
-      const auto l = uint32_t(__builtin_ctz(m));
-      const Position at = layout.at(l, e);
-      write(words[l], e % packed, d[at.row * p.shape.n + at.column]);
-    }
-  }
-}
-
 void multiply_floats(Warp& w, const Inst& i) {
   const Gathering gathering(w, i, i.e);
   if (w.mask == 0) return;
   check_whole_warp(w, i);
   const WarpGroupProduct& p = w.block->program->warp_group_products[i.target];
+  const uint32_t k = steps_along_k(p), n = p.shape.n;
   GroupMatrices<double> x;
   if (!read_operands(w, i, p, x)) return;
-  read_result(w, p, x.d);
-  add_products(p, x);
-  const bool halves = p.result == Element::f16;
-  write_result(w, p, x.d, [halves](uint32_t& word, uint32_t at, double value) {
-    if (!halves) {
-      word = float_bits(value);
-    } else {
-      word = (word & 0xffffu << 16 * (1 - at)) | half_bits(value) << 16 * at;
-    }
-  });
+  if (adds_to_d(w, p)) {
+    read_accumulator(w, p.d.data(), p.result, kRows, n, x.d);
+  } else {
+    __builtin_memset(x.d, 0, sizeof(double) * kRows * n);
+  }
+  add_products<AddExact>(x.a, x.b, x.d, kRows, n, k);
+  write_accumulator(w, p.d.data(), p.result, kRows, n, x.d);
 }
 
-void count_common_bits(const WarpGroupProduct& p, GroupMatrices<int64_t>& x) {
-  const uint32_t k = steps_along_k(p), n = p.shape.n;
+void count_common_bits(const int32_t* a, const int32_t* b, int32_t* d, uint32_t n, uint32_t words) {
   for (uint32_t row = 0; row < kRows; ++row) {
     for (uint32_t column = 0; column < n; ++column) {
-      for (uint32_t step = 0; step < k; ++step) {
-        const uint32_t common = uint32_t(x.a[row * k + step]) & uint32_t(x.b[step * n + column]);
-        x.d[row * n + column] += __builtin_popcount(common);
+      for (uint32_t step = 0; step < words; ++step) {
+        const uint32_t common = uint32_t(a[row * words + step]) & uint32_t(b[step * n + column]);
+        d[row * n + column] += __builtin_popcount(common);
       }
     }
   }
@@ -205,13 +182,19 @@ void multiply_integers(Warp& w, const Inst& i) {
   if (w.mask == 0) return;
   check_whole_warp(w, i);
   const WarpGroupProduct& p = w.block->program->warp_group_products[i.target];
-  GroupMatrices<int64_t> x;
+  const uint32_t k = steps_along_k(p), n = p.shape.n, numbers = kRows * n;
+  GroupMatrices<int32_t> x;
+  alignas(64) int32_t c[kRows * kMostWarpGroupColumns];
   if (!read_operands(w, i, p, x)) return;
-  read_result(w, p, x.d);
-  p.a_type == Element::b1 ? count_common_bits(p, x) : add_products(p, x);
-  write_result(w, p, x.d, [&p](uint32_t& word, uint32_t, int64_t value) {
-    word = uint32_t(integer_result(value, p.saturate));
-  });
+  __builtin_memset(x.d, 0, sizeof(int32_t) * numbers);
+  __builtin_memset(c, 0, sizeof(int32_t) * numbers);
+  if (adds_to_d(w, p)) read_numbers(w, p.d.data(), kRows, n, c);
+  if (p.a_type == Element::b1) {
+    count_common_bits(x.a, x.b, x.d, n, k);
+  } else {
+    add_products<AddExact>(x.a, x.b, x.d, kRows, n, k);
+  }
+  write_integers(w, p.d.data(), p.saturate, kRows, n, c, x.d);
 }
 
 }  // namespace
