@@ -99,12 +99,7 @@ D narrow_to_half(double v, const Inst& i) {
   if (i.flags & kCvtSaturate) v = v > 0 ? (v < 1 ? v : 1.0) : 0.0;
   if (i.flags & kCvtToIntegral) v = round_integral(v, Rounding(i.variant));
   if (v != v) return bits_as<D>(uint16_t(0x7fff));
-  D nearest;
-  if constexpr (__is_same(D, Half)) {
-    nearest = Half(v);
-  } else {
-    nearest = from_float<D>(float(v));
-  }
+  const D nearest = __is_same(D, Half) ? from_double<D>(v) : from_float<D>(float(v));
   return redirect(nearest, v, (i.flags & kCvtToIntegral) ? Rounding::nearest : Rounding(i.variant));
 }
 
@@ -116,7 +111,10 @@ D convert_one(S s, const Inst& i) {
     return convert_one<D, float>(to_float(s), i);
   } else if constexpr (kIsHalf<D>) {
     if constexpr (sizeof(S) == sizeof(double) && kIsFloat<S> && __is_same(D, Half)) {
-      if (s != s) return D(s);  // its payload stays
+      if (s != s) {  // its payload stays
+        const auto bits = bits_as<uint64_t>(s);
+        return D{uint16_t((bits >> 48 & 0x8000) | 0x7e00 | (bits >> 42 & 0x3ff))};
+      }
     }
     return narrow_to_half<D>(double(s), i);
   } else if constexpr (kIsFloat<S> && kIsFloat<D>) {
@@ -172,6 +170,21 @@ void convert_general(Warp& w, const Inst& i) {
   }
 }
 
+// Between a half and a float, rounded to nearest even.
+template <class D, class S>
+void convert_halves(Warp& w, const Inst& i) {
+  if constexpr (kIsHalf<S>) {
+    const uint16_t* a = lanes<uint16_t>(w, i.a);
+    assign<float>(w, i.d, [=](uint32_t l) {
+      const float f = to_float(S{a[l]});
+      return f != f ? bits_as<float>(0x7fffffffu) : f;
+    });
+  } else {
+    const float* a = lanes<float>(w, i.a);
+    assign<uint16_t>(w, i.d, [=](uint32_t l) { return from_float<D>(a[l]).bits; });
+  }
+}
+
 template <class D, class S>
 void convert(Warp& w, const Inst& i) {
   constexpr bool kBothFloat = kIsFloat<S> && kIsFloat<D>;
@@ -180,6 +193,13 @@ void convert(Warp& w, const Inst& i) {
     if (i.flags == 0 && i.bytes == sizeof(S) && i.reg_bytes == sizeof(D)) {
       const S* a = lanes<S>(w, i.a);
       assign<D>(w, i.d, [=](uint32_t l) { return D(a[l]); });
+      return;
+    }
+  }
+  if constexpr ((kIsHalf<S> && __is_same(D, float)) || (kIsHalf<D> && __is_same(S, float))) {
+    if (i.flags == 0 && i.bytes == sizeof(S) && i.reg_bytes == sizeof(D) &&
+        (kIsHalf<S> || Rounding(i.variant) == Rounding::nearest)) {
+      convert_halves<D, S>(w, i);
       return;
     }
   }
@@ -192,6 +212,12 @@ void convert_pair(Warp& w, const Inst& i) {
   const float* a = lanes<float>(w, i.a);
   const float* b = lanes<float>(w, i.b);
   uint32_t* d = lanes<uint32_t>(w, i.d);
+  if (i.flags == 0 && Rounding(i.variant) == Rounding::nearest) {
+    assign<uint32_t>(w, i.d, [=](uint32_t l) {
+      return uint32_t(from_float<D>(a[l]).bits) << 16 | from_float<D>(b[l]).bits;
+    });
+    return;
+  }
   for (uint32_t l = 0; l < kLanes; ++l) {
     if (!(w.mask >> l & 1)) continue;
     const uint32_t high = bits_as<uint16_t>(narrow_to_half<D>(a[l], i));

@@ -66,70 +66,62 @@ float flushed(float a) {
   return kFlush && __builtin_fabsf(a) < least ? __builtin_copysignf(0.0f, a) : a;
 }
 
-// One handler for both shapes: kPerLane is 1 (f16) or 2 (f16x2) elements a lane.
+// compute(k) of all elements, kPerLane a lane: 1 (f16) or 2 (f16x2). Those of inactive lanes are not written.
+template <unsigned kPerLane, class Compute>
+void assign_halves(Warp& w, uint32_t slot, Compute compute) {
+  alignas(64) uint16_t results[kLanes * kPerLane];
+  WARPEMU_VECTORIZE for (uint32_t k = 0; k < kLanes * kPerLane; ++k) results[k] = compute(k).bits;
+  if constexpr (kPerLane == 1) {
+    assign<uint16_t>(w, slot, [&](uint32_t l) { return results[l]; });
+  } else {
+    assign<uint32_t>(w, slot,
+                     [&](uint32_t l) { return results[2 * l] | uint32_t(results[2 * l + 1]) << 16; });
+  }
+}
+
+template <class T, bool kFlush>
+[[gnu::always_inline]] inline float operand(const uint16_t* elements, uint32_t k) {
+  return flushed<T, kFlush>(to_float(T{elements[k]}));
+}
+
 template <class T, unsigned kPerLane, class Op, bool kFlush = false>
 void half_binary(Warp& w, const Inst& i) {
-  const T* a = reinterpret_cast<const T*>(w.regs + i.a);
-  const T* b = reinterpret_cast<const T*>(w.regs + i.b);
-  T* d = reinterpret_cast<T*>(w.regs + i.d);
-  for (uint32_t k = 0; k < kLanes * kPerLane; ++k) {
-    if (w.mask >> (k / kPerLane) & 1) {
-      const float r = Op::apply(flushed<T, kFlush>(to_float(a[k])), flushed<T, kFlush>(to_float(b[k])));
-      d[k] = from_float<T>(flushed<T, kFlush>(r));
-    }
-  }
+  const uint16_t *a = lanes<uint16_t>(w, i.a), *b = lanes<uint16_t>(w, i.b);
+  assign_halves<kPerLane>(w, i.d, [=](uint32_t k) {
+    const float r = Op::apply(operand<T, kFlush>(a, k), operand<T, kFlush>(b, k));
+    return from_float<T>(flushed<T, kFlush>(r));
+  });
 }
 template <class T, unsigned kPerLane, class Op, bool kFlush = false>
 void half_unary(Warp& w, const Inst& i) {
-  const T* a = reinterpret_cast<const T*>(w.regs + i.a);
-  T* d = reinterpret_cast<T*>(w.regs + i.d);
-  for (uint32_t k = 0; k < kLanes * kPerLane; ++k) {
-    if (w.mask >> (k / kPerLane) & 1) {
-      const float r = Op::apply(flushed<T, kFlush>(to_float(a[k])));
-      d[k] = from_float<T>(flushed<T, kFlush>(r));
-    }
-  }
+  const uint16_t* a = lanes<uint16_t>(w, i.a);
+  assign_halves<kPerLane>(w, i.d, [=](uint32_t k) {
+    return from_float<T>(flushed<T, kFlush>(Op::apply(operand<T, kFlush>(a, k))));
+  });
 }
+
 // x + y rounded to odd: what is cut off shows in the last bit, so that rounding again to fewer bits
 // rounds once.
 double sum_to_odd(double x, double y) {
   const double sum = x + y, of_y = sum - x, error = (x - (sum - of_y)) + (y - of_y);
   const auto bits = bits_as<uint64_t>(sum);
-  if (!(error != 0) || !__builtin_isfinite(sum) || (bits & 1) != 0) return sum;
-  const bool away = (error > 0) == (sum > 0);
-  return bits_as<double>(away ? bits + 1 : bits - 1);
-}
-
-// Round to nearest even.
-BFloat from_double(double v) {
-  if (v != v) return {uint16_t(0x7fff)};
-  float f = float(v);
-  // Rounded to odd in single precision, then to eight bits.
-  auto bits = bits_as<uint32_t>(f);
-  if (double(f) != v && __builtin_isfinite(f) && (bits & 1) == 0) {
-    bits = (__builtin_fabs(double(f)) < __builtin_fabs(v)) ? bits + 1 : bits - 1;
-    f = bits_as<float>(bits);
-  }
-  return from_float<BFloat>(f);
+  const bool is_moved = error != 0 && __builtin_fabs(sum) <= 0x1.fffffffffffffp1023 && (bits & 1) == 0;
+  const uint64_t step = (error > 0) == (sum > 0) ? 1 : ~uint64_t(0);
+  return bits_as<double>(is_moved ? bits + step : bits);
 }
 
 // flags: 1 relu, 2 sat
 template <class T, unsigned kPerLane, bool kFlush = false>
 void half_fma(Warp& w, const Inst& i) {
-  const T* a = reinterpret_cast<const T*>(w.regs + i.a);
-  const T* b = reinterpret_cast<const T*>(w.regs + i.b);
-  const T* c = reinterpret_cast<const T*>(w.regs + i.c);
-  T* d = reinterpret_cast<T*>(w.regs + i.d);
-  for (uint32_t k = 0; k < kLanes * kPerLane; ++k) {
-    if (!(w.mask >> (k / kPerLane) & 1)) continue;
-    const double sum =
-        sum_to_odd(double(flushed<T, kFlush>(to_float(a[k]))) * double(flushed<T, kFlush>(to_float(b[k]))),
-                   double(flushed<T, kFlush>(to_float(c[k]))));
-    float r = __is_same(T, Half) ? float(Half(sum)) : to_float(from_double(sum));
-    if ((i.flags & 1) && !(r > 0) && r == r) r = 0;
-    if (i.flags & 2) r = r > 0 ? (r < 1 ? r : 1) : 0;
-    d[k] = from_float<T>(flushed<T, kFlush>(r));
-  }
+  const uint16_t *a = lanes<uint16_t>(w, i.a), *b = lanes<uint16_t>(w, i.b), *c = lanes<uint16_t>(w, i.c);
+  const bool is_relu = i.flags & 1, is_saturated = i.flags & 2;
+  assign_halves<kPerLane>(w, i.d, [=](uint32_t k) {
+    const double product = double(operand<T, kFlush>(a, k)) * double(operand<T, kFlush>(b, k));
+    float r = to_float(from_double<T>(sum_to_odd(product, double(operand<T, kFlush>(c, k)))));
+    r = is_relu && r <= 0 ? 0 : r;
+    r = is_saturated ? (r > 0 ? (r < 1 ? r : 1) : 0) : r;
+    return from_float<T>(flushed<T, kFlush>(r));
+  });
 }
 
 template <class T, unsigned kPerLane>

@@ -122,10 +122,13 @@ struct QuadPair {
   bool holds(uint32_t lane) const { return lane % 16 / 4 == quad; }
 };
 
+double half_of(uint32_t word, uint32_t index) {
+  return to_float(Half{uint16_t(word >> 16 * index)});
+}
+
 double accumulator_of(Warp& w, const MatrixOperands& o, uint32_t lane, uint32_t index) {
-  const bool halves = o.accumulator == Element::f16;
-  return decode_element<double>(lanes<uint32_t>(w, o.c[halves ? index / 2 : index])[lane], index % 2,
-                                o.accumulator);
+  if (o.accumulator == Element::f16) return half_of(lanes<uint32_t>(w, o.c[index / 2])[lane], index % 2);
+  return lanes<float>(w, o.c[index])[lane];
 }
 
 void multiply_quad_pair(Warp& w, const MatrixOperands& o, QuadPair q, double result[8][8]) {
@@ -135,8 +138,8 @@ void multiply_quad_pair(Warp& w, const MatrixOperands& o, QuadPair q, double res
     for (uint32_t e = 0; e < 4; ++e) {
       const Position pa = QuadPair::element(l, e, !o.a_column_major);
       const Position pb = QuadPair::element(l, e, o.b_column_major);
-      a[pa.row][pa.column] = decode_element<double>(lanes<uint32_t>(w, o.a[e / 2])[l], e % 2, Element::f16);
-      b[pb.row][pb.column] = decode_element<double>(lanes<uint32_t>(w, o.b[e / 2])[l], e % 2, Element::f16);
+      a[pa.row][pa.column] = half_of(lanes<uint32_t>(w, o.a[e / 2])[l], e % 2);
+      b[pb.row][pb.column] = half_of(lanes<uint32_t>(w, o.b[e / 2])[l], e % 2);
     }
     for (uint32_t e = 0; e < 8; ++e) {
       const Position p = QuadPair::accumulator(l, e, o.accumulator == Element::f16);

@@ -218,8 +218,8 @@ void set_half_predicates(Warp& w, const Inst& i) {
 using Narrow = uint8_t (*)(float);
 using Widen = float (*)(uint8_t);
 
-float relu(float a, const Inst& i) {
-  return (i.flags & kPackedRelu) && a < 0 ? 0.0f : a;
+float relu(float a, bool is_relu) {
+  return is_relu && a < 0 ? 0.0f : a;
 }
 
 // The first source goes into the upper byte.
@@ -227,27 +227,28 @@ template <Narrow kNarrow>
 void narrow_floats(Warp& w, const Inst& i) {
   const float* a = lanes<float>(w, i.a);
   const float* b = lanes<float>(w, i.b);
-  assign<uint16_t>(
-      w, i.d, [&](uint32_t l) { return uint16_t(kNarrow(relu(a[l], i)) << 8 | kNarrow(relu(b[l], i))); });
+  const bool is_relu = i.flags & kPackedRelu;
+  assign<uint16_t>(w, i.d, [=](uint32_t l) {
+    return uint16_t(kNarrow(relu(a[l], is_relu)) << 8 | kNarrow(relu(b[l], is_relu)));
+  });
 }
 template <Narrow kNarrow>
 void narrow_halves(Warp& w, const Inst& i) {
-  const Half* a = reinterpret_cast<const Half*>(w.regs + i.a);
-  assign<uint16_t>(w, i.d, [&](uint32_t l) {
-    return uint16_t(kNarrow(relu(to_float(a[2 * l + 1]), i)) << 8 | kNarrow(relu(to_float(a[2 * l]), i)));
+  const uint32_t* a = lanes<uint32_t>(w, i.a);
+  const bool is_relu = i.flags & kPackedRelu;
+  assign<uint16_t>(w, i.d, [=](uint32_t l) {
+    const float low = to_float(Half{uint16_t(a[l])}), high = to_float(Half{uint16_t(a[l] >> 16)});
+    return uint16_t(kNarrow(relu(high, is_relu)) << 8 | kNarrow(relu(low, is_relu)));
   });
 }
 template <Widen kWiden>
 void widen_to_halves(Warp& w, const Inst& i) {
   const uint16_t* a = lanes<uint16_t>(w, i.a);
-  assign<uint32_t>(w, i.d, [&](uint32_t l) {
-    uint32_t result = 0;
-    for (uint32_t k = 0; k < 2; ++k) {
-      const float value = relu(kWiden(uint8_t(a[l] >> 8 * k)), i);
-      const uint32_t bits = value != value ? 0x7fffu : bits_as<uint16_t>(Half(value));
-      result |= bits << 16 * k;
-    }
-    return result;
+  const bool is_relu = i.flags & kPackedRelu;
+  assign<uint32_t>(w, i.d, [=](uint32_t l) {
+    const float low = kWiden(uint8_t(a[l])), high = kWiden(uint8_t(a[l] >> 8));
+    return from_float<Half>(relu(low, is_relu)).bits | uint32_t(from_float<Half>(relu(high, is_relu)).bits)
+                                                           << 16;
   });
 }
 

@@ -6,34 +6,28 @@ namespace warpgrade::emu::WARPEMU_ISA {
 namespace {
 
 inline float float_of_e5m2(uint8_t bits) {
-  return to_float(bits_as<Half>(uint16_t(bits << 8)));
+  return to_float(Half{uint16_t(bits << 8)});
 }
 
 inline float float_of_e4m3(uint8_t bits) {
-  const uint32_t magnitude = bits & 0x7f;
-  if (magnitude == 0x7f) return __builtin_nanf("");
-  const uint32_t exponent = magnitude >> 3, mantissa = magnitude & 7;
-  const float value =
-      exponent == 0 ? float(mantissa) * 0x1p-9f : bits_as<float>((exponent + 120) << 23 | mantissa << 20);
-  return (bits & 0x80) ? -value : value;
+  const uint32_t magnitude = (bits & 0x7fu) << 20;
+  return widened((bits & 0x80u) << 24, magnitude, 0x1p120f, magnitude == 0x7fu << 20);
 }
 
 // To nearest even, clamped to the largest finite value, as cvt.satfinite does. kMantissa: stored bits of the
 // significand; kLeast: exponent of the least normal number; kLargest and kNan: bit patterns.
 template <int kMantissa, int kLeast, uint8_t kLargest, uint8_t kNan>
 uint8_t narrow_to_float8(float f) {
-  if (f != f) return kNan;
-  const auto sign = uint8_t(bits_as<uint32_t>(f) >> 24 & 0x80);
-  const float magnitude = __builtin_fabsf(f);
-  const int exponent = int(bits_as<uint32_t>(magnitude) >> 23) - 127;
-  // The spacing of representable values around f is 2^ulp.
-  const int ulp = (exponent < kLeast ? kLeast : exponent) - kMantissa;
-  if (exponent > 16) return uint8_t(sign | kLargest);
-  const float unit = bits_as<float>(uint32_t(ulp + 127) << 23);
-  const auto steps = uint32_t(__builtin_nearbyintf(magnitude / unit));
-  const int bias_steps = exponent < kLeast ? 0 : (exponent - kLeast) << kMantissa;
-  const uint32_t bits = steps + uint32_t(bias_steps);  // a carry moves into the exponent
-  return uint8_t(sign | (bits > kLargest ? kLargest : bits));
+  constexpr uint32_t kFar = uint32_t(127 + 17) << 23;  // beyond every largest value
+  const uint32_t u = bits_as<uint32_t>(f), sign = u >> 24 & 0x80, unsigned_bits = u & 0x7fffffffu;
+  const uint32_t magnitude = unsigned_bits < kFar ? unsigned_bits : kFar;
+  const int exponent = int(magnitude >> 23) - 127, above = exponent < kLeast ? 0 : exponent - kLeast;
+  // The spacing of representable values around f is 2^(kLeast + above - kMantissa).
+  const float per_unit = bits_as<float>(uint32_t(127 + kMantissa - kLeast - above) << 23);
+  const auto steps = uint32_t(int32_t(__builtin_nearbyintf(bits_as<float>(magnitude) * per_unit)));
+  const uint32_t bits = steps + (uint32_t(above) << kMantissa);  // a carry moves into the exponent
+  const uint32_t number = sign | (bits > kLargest ? kLargest : bits);
+  return uint8_t(unsigned_bits > 0x7f800000u ? kNan : number);
 }
 
 inline uint8_t e4m3_of_float(float f) {

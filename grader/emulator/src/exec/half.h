@@ -1,19 +1,26 @@
 // fp16 and bf16 as the handlers compute with them: through float, rounded once. For exec_*.cpp only.
 #pragma once
 #include "exec/lane_loops.h"
-#include "warpemu/half_type.h"
 
 namespace warpgrade::emu::WARPEMU_ISA {
 namespace {
 
-using Half = HalfType;
-
+struct Half {
+  uint16_t bits;
+};
 struct BFloat {
   uint16_t bits;
 };
 
+// Without a branch and without the compiler's own half type, so that loops become vectors at every level. A small float's
+// fields are moved to those of a float, whose exponent a multiplication corrects: that is exact, for subnormal ones, too.
+inline float widened(uint32_t sign, uint32_t magnitude, float unit, bool is_special) {
+  const uint32_t scaled = bits_as<uint32_t>(bits_as<float>(magnitude) * unit);
+  return bits_as<float>(sign | (is_special ? magnitude | 0x7f800000u : scaled));
+}
 inline float to_float(Half h) {
-  return float(h);
+  const uint32_t magnitude = (h.bits & 0x7fffu) << 13;
+  return widened((h.bits & 0x8000u) << 16, magnitude, 0x1p112f, magnitude >= 0x7c00u << 13);
 }
 inline float to_float(BFloat b) {
   return bits_as<float>(uint32_t(b.bits) << 16);
@@ -21,16 +28,37 @@ inline float to_float(BFloat b) {
 
 template <class T>
 T from_float(float f);
+// To nearest even. Subnormal results are rounded by an addition, whose last bit is theirs.
 template <>
 inline Half from_float<Half>(float f) {
-  return f != f ? bits_as<Half>(uint16_t(0x7fff)) : Half(f);
+  constexpr uint32_t kLeastNormal = 0x38800000, kInfinity = 0x7c00, kBias = 112u << 10, kOne = 0x3f000000;
+  const uint32_t u = bits_as<uint32_t>(f), magnitude = u & 0x7fffffffu;
+  const uint32_t normal = ((magnitude + 0xfff + (magnitude >> 13 & 1)) >> 13) - kBias;
+  const uint32_t subnormal = bits_as<uint32_t>(bits_as<float>(magnitude) + 0.5f) - kOne;
+  const uint32_t finite = magnitude < kLeastNormal ? subnormal : normal < kInfinity ? normal : kInfinity;
+  const uint32_t number = (u >> 16 & 0x8000u) | finite;
+  return {uint16_t(magnitude > 0x7f800000u ? 0x7fffu : number)};
 }
-// Round to nearest even.
 template <>
 inline BFloat from_float<BFloat>(float f) {
   const uint32_t u = bits_as<uint32_t>(f);
-  if (f != f) return {uint16_t(0x7fff)};
-  return {uint16_t((u + 0x7fff + (u >> 16 & 1)) >> 16)};
+  const uint32_t rounded = (u + 0x7fff + (u >> 16 & 1)) >> 16;
+  return {uint16_t(f != f ? 0x7fffu : rounded)};
+}
+
+// The same of a double, rounded once: what a float cannot hold shows in its last bit, which is odd then, so that the
+// second rounding sees on which side of a middle the number lies.
+inline float to_odd_float(double v) {
+  const float f = float(v);
+  const uint32_t bits = bits_as<uint32_t>(f);
+  const double nearest = double(f);
+  const bool is_moved = nearest != v && __builtin_fabsf(f) <= 0x1.fffffep127f && (bits & 1) == 0;
+  const uint32_t step = __builtin_fabs(nearest) < __builtin_fabs(v) ? 1u : ~0u;
+  return bits_as<float>(is_moved ? bits + step : bits);
+}
+template <class T>
+T from_double(double v) {
+  return from_float<T>(to_odd_float(v));
 }
 
 }  // namespace

@@ -6,16 +6,26 @@
 #include <immintrin.h>
 #endif
 
-#include "exec/matrix_elements.h"
-
-// No vector crosses a call: all functions with vectors are inlined.
-#pragma GCC diagnostic ignored "-Wpsabi"
+#include "exec/half.h"
+#include "exec/lane_loops.h"
+#include "program/matrix.h"
 
 namespace warpgrade::emu::WARPEMU_ISA {
 namespace {
 
 inline constexpr uint32_t kTileRows = 8, kTileWords = 4;         // of a tile: a register's words of all lanes
 inline constexpr uint32_t kTileNumbers = kTileRows * kTileRows;  // of an accumulator's tile
+
+inline uint32_t float_bits(double value) {
+  return value != value ? 0x7fffffffu : bits_as<uint32_t>(float(value));
+}
+inline uint32_t half_bits(double value) {
+  return from_double<Half>(value).bits;
+}
+inline int32_t integer_result(int64_t value, bool saturate) {
+  if (!saturate) return int32_t(uint32_t(uint64_t(value)));
+  return int32_t(smaller<int64_t>(larger<int64_t>(value, INT32_MIN), INT32_MAX));
+}
 
 template <class T, uint32_t kCount>
 struct VectorOf {
