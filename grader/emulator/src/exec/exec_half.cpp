@@ -66,17 +66,21 @@ float flushed(float a) {
   return kFlush && __builtin_fabsf(a) < least ? __builtin_copysignf(0.0f, a) : a;
 }
 
-// compute(k) of all elements, kPerLane a lane: 1 (f16) or 2 (f16x2). Those of inactive lanes are not written.
+// Halves of all lanes, kPerLane a lane: 1 (f16) or 2 (f16x2). Those of inactive lanes are not written.
+template <unsigned kPerLane>
+void write_halves(Warp& w, uint32_t slot, const uint16_t* halves) {
+  if constexpr (kPerLane == 1) {
+    assign<uint16_t>(w, slot, [=](uint32_t l) { return halves[l]; });
+  } else {
+    const auto* pairs = static_cast<const uint32_t*>(__builtin_assume_aligned(halves, 64));
+    assign<uint32_t>(w, slot, [=](uint32_t l) { return pairs[l]; });
+  }
+}
 template <unsigned kPerLane, class Compute>
 void assign_halves(Warp& w, uint32_t slot, Compute compute) {
   alignas(64) uint16_t results[kLanes * kPerLane];
   WARPEMU_VECTORIZE for (uint32_t k = 0; k < kLanes * kPerLane; ++k) results[k] = compute(k).bits;
-  if constexpr (kPerLane == 1) {
-    assign<uint16_t>(w, slot, [&](uint32_t l) { return results[l]; });
-  } else {
-    assign<uint32_t>(w, slot,
-                     [&](uint32_t l) { return results[2 * l] | uint32_t(results[2 * l + 1]) << 16; });
-  }
+  write_halves<kPerLane>(w, slot, results);
 }
 
 template <class T, bool kFlush>
@@ -105,23 +109,36 @@ void half_unary(Warp& w, const Inst& i) {
 double sum_to_odd(double x, double y) {
   const double sum = x + y, of_y = sum - x, error = (x - (sum - of_y)) + (y - of_y);
   const auto bits = bits_as<uint64_t>(sum);
-  const bool is_moved = error != 0 && __builtin_fabs(sum) <= 0x1.fffffffffffffp1023 && (bits & 1) == 0;
-  const uint64_t step = (error > 0) == (sum > 0) ? 1 : ~uint64_t(0);
-  return bits_as<double>(is_moved ? bits + step : bits);
+  const auto is_moved =
+      uint64_t(error != 0) & uint64_t(__builtin_fabs(sum) <= 0x1.fffffffffffffp1023) & ~bits & 1;
+  const uint64_t is_towards_zero = (bits_as<uint64_t>(error) ^ bits) >> 63;
+  return bits_as<double>(bits + is_moved * (1 - 2 * is_towards_zero));
 }
 
-// flags: 1 relu, 2 sat
+// flags: 1 relu, 2 sat. In steps that the compiler makes vectors of.
 template <class T, unsigned kPerLane, bool kFlush = false>
 void half_fma(Warp& w, const Inst& i) {
+  constexpr uint32_t kCount = kLanes * kPerLane;
   const uint16_t *a = lanes<uint16_t>(w, i.a), *b = lanes<uint16_t>(w, i.b), *c = lanes<uint16_t>(w, i.c);
-  const bool is_relu = i.flags & 1, is_saturated = i.flags & 2;
-  assign_halves<kPerLane>(w, i.d, [=](uint32_t k) {
-    const double product = double(operand<T, kFlush>(a, k)) * double(operand<T, kFlush>(b, k));
-    float r = to_float(from_double<T>(sum_to_odd(product, double(operand<T, kFlush>(c, k)))));
-    r = is_relu && r <= 0 ? 0 : r;
-    r = is_saturated ? (r > 0 ? (r < 1 ? r : 1) : 0) : r;
-    return from_float<T>(flushed<T, kFlush>(r));
-  });
+  alignas(64) float x[kCount], y[kCount], z[kCount];
+  WARPEMU_VECTORIZE for (uint32_t k = 0; k < kCount; ++k) x[k] = operand<T, kFlush>(a, k);
+  WARPEMU_VECTORIZE for (uint32_t k = 0; k < kCount; ++k) y[k] = operand<T, kFlush>(b, k);
+  WARPEMU_VECTORIZE for (uint32_t k = 0; k < kCount; ++k) z[k] = operand<T, kFlush>(c, k);
+  alignas(64) double sums[kCount];
+  WARPEMU_VECTORIZE for (uint32_t k = 0; k < kCount; ++k) sums[k] =
+      sum_to_odd(double(x[k]) * double(y[k]), double(z[k]));
+  alignas(64) uint16_t results[kCount];
+  WARPEMU_VECTORIZE for (uint32_t k = 0; k < kCount; ++k) results[k] = from_double<T>(sums[k]).bits;
+  if (kFlush || i.flags != 0) {
+    const bool is_relu = i.flags & 1, is_saturated = i.flags & 2;
+    for (uint16_t& half : results) {
+      float r = to_float(T{half});
+      if (is_relu && r <= 0) r = 0;
+      if (is_saturated) r = r > 0 ? (r < 1 ? r : 1) : 0;
+      half = from_float<T>(flushed<T, kFlush>(r)).bits;
+    }
+  }
+  write_halves<kPerLane>(w, i.d, results);
 }
 
 template <class T, unsigned kPerLane>

@@ -200,16 +200,19 @@ void unpack(Warp& w, const Inst& i) {
     }
   }
 }
-// The common case: two 32-bit halves.
-void pack_2x32(Warp& w, const Inst& i) {
-  const uint32_t* low = lanes<uint32_t>(w, i.vec[0]);
-  const uint32_t* high = lanes<uint32_t>(w, i.vec[1]);
-  assign<uint64_t>(w, i.d, [=](uint32_t l) { return low[l] | uint64_t(high[l]) << 32; });
+// The common cases: two halves.
+template <class Part, class Whole>
+void pack_two(Warp& w, const Inst& i) {
+  const Part* low = lanes<Part>(w, i.vec[0]);
+  const Part* high = lanes<Part>(w, i.vec[1]);
+  assign<Whole>(w, i.d, [=](uint32_t l) { return low[l] | Whole(high[l]) << 8 * sizeof(Part); });
 }
-void unpack_2x32(Warp& w, const Inst& i) {
-  const uint64_t* a = lanes<uint64_t>(w, i.a);
-  if (i.vec[0] != kNoSlot) assign<uint32_t>(w, i.vec[0], [=](uint32_t l) { return uint32_t(a[l]); });
-  if (i.vec[1] != kNoSlot) assign<uint32_t>(w, i.vec[1], [=](uint32_t l) { return uint32_t(a[l] >> 32); });
+template <class Part, class Whole>
+void unpack_two(Warp& w, const Inst& i) {
+  const Whole* a = lanes<Whole>(w, i.a);
+  if (i.vec[0] != kNoSlot) assign<Part>(w, i.vec[0], [=](uint32_t l) { return Part(a[l]); });
+  if (i.vec[1] != kNoSlot)
+    assign<Part>(w, i.vec[1], [=](uint32_t l) { return Part(a[l] >> 8 * sizeof(Part)); });
 }
 
 template <class Op>
@@ -359,8 +362,10 @@ void add_logic_handlers(HandlerTable& t) {
   t.add(add_immediate, "add_immediate");
   t.add(pack, "pack");
   t.add(unpack, "unpack");
-  t.add(pack_2x32, "pack", "2x32");
-  t.add(unpack_2x32, "unpack", "2x32");
+  t.add(pack_two<uint32_t, uint64_t>, "pack", "2x32");
+  t.add(unpack_two<uint32_t, uint64_t>, "unpack", "2x32");
+  t.add(pack_two<uint16_t, uint32_t>, "pack", "2x16");
+  t.add(unpack_two<uint16_t, uint32_t>, "unpack", "2x16");
   t.add(predicate_logic<And>, "and", "pred");
   t.add(predicate_logic<Or>, "or", "pred");
   t.add(predicate_logic<Xor>, "xor", "pred");

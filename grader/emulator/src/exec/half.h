@@ -27,7 +27,7 @@ inline float to_float(BFloat b) {
 }
 
 template <class T>
-T from_float(float f);
+[[gnu::always_inline]] inline T from_float(float f);
 // To nearest even. Subnormal results are rounded by an addition, whose last bit is theirs.
 template <>
 inline Half from_float<Half>(float f) {
@@ -47,18 +47,20 @@ inline BFloat from_float<BFloat>(float f) {
 }
 
 // The same of a double, rounded once: what a float cannot hold shows in its last bit, which is odd then, so that the
-// second rounding sees on which side of a middle the number lies.
-inline float to_odd_float(double v) {
-  const float f = float(v);
-  const uint32_t bits = bits_as<uint32_t>(f);
-  const double nearest = double(f);
-  const bool is_moved = nearest != v && __builtin_fabsf(f) <= 0x1.fffffep127f && (bits & 1) == 0;
-  const uint32_t step = __builtin_fabs(nearest) < __builtin_fabs(v) ? 1u : ~0u;
-  return bits_as<float>(is_moved ? bits + step : bits);
-}
+// second rounding sees on which side of a middle the number lies. Below the normal floats that bit is too coarse for
+// bfloats, which an addition rounds there; halves are zero there.
 template <class T>
-T from_double(double v) {
-  return from_float<T>(to_odd_float(v));
+[[gnu::always_inline]] inline T from_double(double v) {
+  constexpr uint64_t kBeyondFloat = (uint64_t(1) << 29) - 1, kSign = uint64_t(1) << 63;
+  const uint64_t bits = bits_as<uint64_t>(v);
+  const uint64_t last = (bits & kBeyondFloat) != 0 ? kBeyondFloat + 1 : 0;
+  double odd = bits_as<double>((bits & ~kBeyondFloat) | last);
+  if constexpr (__is_same(T, BFloat)) {
+    constexpr double kMagic = 0x1.8p-81;  // its last bit is the last of a bfloat
+    const uint64_t rounded = bits_as<uint64_t>((v + kMagic) - kMagic) | (bits & kSign);
+    odd = (bits & ~kSign) < uint64_t(1023 - 126) << 52 ? bits_as<double>(rounded) : odd;
+  }
+  return from_float<T>(float(odd));
 }
 
 }  // namespace

@@ -49,7 +49,8 @@ void vector_move(Decode& d, Type type) {
     d.out.vec[k] = e.kind == Ref::Kind::sink ? kNoSlot : unpacks ? d.dest(e, each) : d.source(e, each);
   }
   (unpacks ? d.out.a : d.out.d) = unpacks ? d.source(1, whole) : d.dest(0, whole);
-  d.handler(std::string(unpacks ? "unpack" : "pack") + (n == 2 && each == 4 ? ".2x32" : ""));
+  const char* form = n == 2 && each == 4 ? ".2x32" : n == 2 && each == 2 ? ".2x16" : "";
+  d.handler(std::string(unpacks ? "unpack" : "pack") + form);
 }
 
 struct ClockName {
