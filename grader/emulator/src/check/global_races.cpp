@@ -106,6 +106,14 @@ const GlobalShadow* GlobalRaces::shadow_of(const Warp& w, const Inst& i, uint64_
   return followed_[k];
 }
 
+// Where a lane of an access is, and since when other lanes are ordered before it.
+struct GlobalRaces::LanePlace {
+  const Allocation& allocation;
+  const GlobalShadow& shadow;
+  uint32_t since, all_since, lane;
+  uint64_t offset;  // in the allocation
+};
+
 // One lane's access of one word, and the test against an earlier one.
 struct GlobalRaces::LaneAccess {
   Warp& w;
@@ -218,12 +226,12 @@ void GlobalRaces::forget(uint32_t allocation, uint64_t offset, uint64_t bytes) c
   for (const Stamps* stamps : {&shadow->writes, &shadow->reads}) stamps->forget(first, words, launch_);
 }
 
-// A row of whole groups of words, from the group `first` on.
+// Neighbouring lanes that touch whole groups of words, from the group `first` on: a row, or the lanes of one group.
 struct GlobalRaces::GroupedRow {
   const GlobalShadow& shadow;
   uint64_t first;
   GlobalRow row;
-  const std::array<uint32_t, kLanes>& since;
+  const uint32_t* since;  // of the first lane on
   bool stores, remembers;
 
   uint32_t lanes_a_group() const { return Stamps::kGroup / row.words_a_lane; }
@@ -257,25 +265,38 @@ bool GlobalRaces::is_harmless_group(const GroupedRow& g, const Stamps& stamps, u
   return true;
 }
 
-// Remembers that a row of groups was read.
-void GlobalRaces::note_read_groups(const GroupedRow& g) const {
+// Remembers that groups were read: a row of them, or one.
+void GlobalRaces::note_read_group(const GroupedRow& g, uint32_t k) const {
   const Stamps& reads = g.shadow.reads;
-  if (vector_checks() && !stamp_global(reads.groups() + g.first, g.row, true)) return;
-  for (uint32_t k = 0; k < g.groups(); ++k) {
-    const uint64_t group = g.first + k;
-    const GlobalStamp first_read = reads.groups()[group], mine = g.stamp(k);
-    if (first_read.launch() != launch_ ||
-        (reads.is_whole(group, launch_) && first_read.block == mine.block)) {
-      reads.groups()[group] = mine;
-      continue;
-    }
-    for (uint32_t word = 0; word < Stamps::kGroup && !reads.is_whole(group, launch_); ++word) {
-      GlobalStamp of_lane = mine;
-      of_lane.whom += word / g.row.words_a_lane;
-      of_lane.launch_and_bytes |= 15;
-      note_read(reads, group * Stamps::kGroup + word, of_lane);
-    }
+  const uint64_t group = g.first + k;
+  const GlobalStamp first_read = reads.groups()[group], mine = g.stamp(k);
+  if (first_read.launch() != launch_ || (reads.is_whole(group, launch_) && first_read.block == mine.block)) {
+    reads.groups()[group] = mine;
+    return;
   }
+  for (uint32_t word = 0; word < Stamps::kGroup && !reads.is_whole(group, launch_); ++word) {
+    GlobalStamp of_lane = mine;
+    of_lane.whom += word / g.row.words_a_lane;
+    of_lane.launch_and_bytes |= 15;
+    note_read(reads, group * Stamps::kGroup + word, of_lane);
+  }
+}
+void GlobalRaces::note_read_groups(const GroupedRow& g) const {
+  if (vector_checks() && !stamp_global(g.shadow.reads.groups() + g.first, g.row, true)) return;
+  for (uint32_t k = 0; k < g.groups(); ++k) note_read_group(g, k);
+}
+
+// Of one group that lanes of a larger access fill. False: its words are to be looked at.
+bool GlobalRaces::pass_group(const GroupedRow& g) const {
+  const Stamps &writes = g.shadow.writes, &reads = g.shadow.reads;
+  if (!is_harmless_group(g, writes, 0) || (g.stores && !is_harmless_group(g, reads, 0))) return false;
+  if (g.remembers && !writes.is_whole(g.first, launch_)) return false;
+  if (g.stores) {
+    writes.groups()[g.first] = g.stamp(0);
+  } else {
+    note_read_group(g, 0);
+  }
+  return true;
 }
 
 bool GlobalRaces::pass_groups(const GroupedRow& g) const {
@@ -345,7 +366,8 @@ bool GlobalRaces::pass_row(Warp& w, const Inst& i, uint32_t bytes, AccessKind ki
   if (row.stride != 0 && first % Stamps::kGroup == 0 && Stamps::kGroup % words_a_lane == 0) {
     const GlobalRow in_groups = {Stamps::whole(mine, words_a_lane), all_since, words_a_lane, true,
                                  in_row.between_blocks};
-    if (pass_groups({*shadow, first / Stamps::kGroup, in_groups, since, stores, remembers})) return true;
+    if (pass_groups({*shadow, first / Stamps::kGroup, in_groups, since.data(), stores, remembers}))
+      return true;
   }
   const uint32_t words = lanes * words_a_lane;
   if (row.stride != 0 && words_a_lane <= 4 && !remembers && vector_checks() &&
@@ -409,34 +431,69 @@ void GlobalRaces::look_closer(const LaneAccess& a, uint64_t word, const GlobalSh
   if ((first || !report_if_race(a, write)) && stores) report_if_race(a, read);
 }
 
+namespace {
+
+// How many lanes from l on fill the group of words that begins at lane l's place; 0: they do not.
+uint32_t lanes_of_group(const Access& x, uint32_t lanes, uint32_t l, uint64_t offset, uint32_t bytes) {
+  constexpr uint32_t kGroupBytes = Stamps::kGroup * kWord;
+  if (bytes % kWord != 0 || kGroupBytes % bytes != 0 || offset % kGroupBytes != 0) return 0;
+  const uint32_t count = kGroupBytes / bytes, all = (1u << count) - 1;
+  if (l + count > kLanes || (lanes >> l & all) != all) return 0;
+  for (uint32_t k = 1; k < count; ++k) {
+    if (x.host[l + k] != x.host[l] + uint64_t{k} * bytes) return 0;
+  }
+  return count;
+}
+
+}  // namespace
+
 // Lanes that all touch one allocation.
 void GlobalRaces::check_lanes(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x,
                               uint32_t lanes, const Allocation& allocation,
                               const GlobalShadow& shadow) const {
   const BlockOrder& order = w.block->races->order();
   const auto& since = order.lanes_since(w.index);
-  const uint32_t all_since = order.all_since();
+  const uint32_t all_since = order.all_since(), words_a_lane = bytes / kWord;
   const uint64_t begin = allocation.begin + static_cast<uint64_t>(allocation.alias);
   const bool stores = kind != AccessKind::load, remembers = stores && w.worker->undo != nullptr;
+  const bool is_plain = kind != AccessKind::atomic && !w.block->program->synchronizes[i.index];
   GlobalStamp mine = {order.now(), 0, static_cast<uint32_t>(w.block->linear), launch_ << 4 | 15};
   for (uint32_t m = lanes; m != 0; m &= m - 1) {
     const auto l = static_cast<uint32_t>(__builtin_ctz(m));
     const uint64_t offset = x.host[l] - begin;
     mine.whom = who(i.index, w.index, l);
-    for (uint64_t word = offset / kWord; word < (offset + bytes + kWord - 1) / kWord; ++word) {
-      mine.launch_and_bytes = launch_ << 4 | bytes_of_word(word, offset, bytes);
-      const GlobalStamp write = shadow.writes.at(word, launch_);
-      const GlobalStamp read = stores ? shadow.reads.at(word, launch_) : GlobalStamp{};
-      const bool harmless = is_harmless(write, mine, all_since, since[l]) &&
-                            is_harmless(read, mine, all_since, since[l]) &&
-                            (!remembers || write.launch() == launch_);
-      if (!harmless)
-        look_closer({w, i, l, bytes, kind, allocation, x.host[l], offset, mine}, word, shadow, write, read);
-      if (stores) {
-        shadow.writes.open(word, launch_) = mine;
-      } else {
-        note_read(shadow.reads, word, mine);
+    if (const uint32_t count = is_plain ? lanes_of_group(x, m, l, offset, bytes) : 0; count != 0) {
+      const GlobalRow row = {Stamps::whole(mine, words_a_lane), all_since, words_a_lane, true,
+                             looks_between_blocks()};
+      if (pass_group({shadow, offset / (Stamps::kGroup * kWord), row, &since[l], stores, remembers})) {
+        m &= ~(((1u << count) - 1) << l) | 1u << l;  // the loop takes lane l away
+        continue;
       }
+    }
+    check_words(w, i, bytes, kind, x.host[l], {allocation, shadow, since[l], all_since, l, offset}, mine);
+  }
+}
+
+// The words of one lane, each for itself.
+void GlobalRaces::check_words(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, uint64_t host,
+                              const LanePlace& place, GlobalStamp mine) const {
+  const GlobalShadow& shadow = place.shadow;
+  const bool stores = kind != AccessKind::load, remembers = stores && w.worker->undo != nullptr;
+  for (uint64_t word = place.offset / kWord; word < (place.offset + bytes + kWord - 1) / kWord; ++word) {
+    mine.launch_and_bytes = launch_ << 4 | bytes_of_word(word, place.offset, bytes);
+    const GlobalStamp write = shadow.writes.at(word, launch_);
+    const GlobalStamp read = stores ? shadow.reads.at(word, launch_) : GlobalStamp{};
+    const bool harmless = is_harmless(write, mine, place.all_since, place.since) &&
+                          is_harmless(read, mine, place.all_since, place.since) &&
+                          (!remembers || write.launch() == launch_);
+    if (!harmless) {
+      look_closer({w, i, place.lane, bytes, kind, place.allocation, host, place.offset, mine}, word, shadow,
+                  write, read);
+    }
+    if (stores) {
+      shadow.writes.open(word, launch_) = mine;
+    } else {
+      note_read(shadow.reads, word, mine);
     }
   }
 }

@@ -35,7 +35,10 @@ class GlobalRaces {
 
  private:
   struct LaneAccess;
+  struct LanePlace;
 
+  void check_words(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, uint64_t host,
+                   const LanePlace& place, GlobalStamp mine) const;
   void check_lanes(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x, uint32_t lanes,
                    const Allocation& allocation, const GlobalShadow& shadow) const;
 
@@ -44,6 +47,8 @@ class GlobalRaces {
   bool pass_groups(const GroupedRow& row) const;
   bool is_harmless_group(const GroupedRow& row, const Stamps& stamps, uint32_t k) const;
   void note_read_groups(const GroupedRow& row) const;
+  void note_read_group(const GroupedRow& row, uint32_t k) const;
+  bool pass_group(const GroupedRow& row) const;
   void note_read(const Stamps& reads, uint64_t word, const GlobalStamp& mine) const;
 
   void look_closer(const LaneAccess& a, uint64_t word, const GlobalShadow& shadow, const GlobalStamp& write,
