@@ -1,12 +1,15 @@
 """How fast the emulator is: warp instructions a second, and the slow-down against native code of the naive loop.
 
-bench_emulator.py BUILD_DIR [--output FILE.json] [--beside-interpreter TURNS | --scaling WORKERS,...]:
+bench_emulator.py BUILD_DIR [--output FILE.json] [--beside-interpreter TURNS | --beside FOLDER | --scaling WORKERS,...]:
 BUILD_DIR is where the project was built; programs are added to it.
 Each program is timed with 1 and 2 workers, with bounds checks alone (they are always on), with counters and with every
 check. Times are the best of three runs in one process, on the clock; what counters and checks cost is told in CPU time.
 
 --beside-interpreter runs each program interpreted and compiled in turns, one worker, and prints the least CPU times.
 WARPEMU_ISA=v3 in the environment: with AVX2 alone, both ways.
+
+--beside FOLDER runs each program with the emulator of another build (its folder `emulator`) and with this one, in turns
+(--turns, default 3), one worker, and prints the least CPU times.
 
 --scaling 1,2,4,8,16 runs each program with so many workers, bounds checks alone, and prints how many times as fast each
 is as the first of them, on the clock. Nothing else should run on the machine meanwhile.
@@ -59,7 +62,8 @@ def programs(build: Path) -> Iterator[list[str]]:
     for program in sorted(build.glob("spmm_*")):
         if program.is_file() and os.access(program, os.X_OK):
             yield [str(program), LADDER_K, program.name.replace("_", " ", 1)]
-    yield [str(build / "benchmark")]
+    for name in ("benchmark", "benchmark_products", "benchmark_arithmetic"):
+        yield [str(build / name)]
 
 
 def run(
@@ -128,14 +132,26 @@ def processor() -> str:
     return f"{len(names)} cores, {names[0] if names else 'unknown processor'}"
 
 
-def beside_interpreter(commands: Sequence[Sequence[str]], library: Path, turns: int) -> Iterator[str]:
-    """Least CPU times in ms, interpreted (WARPEMU_NATIVE=0) and compiled where hot (1), in turns; one worker.
+def kind_of(name: str) -> str:
+    """What a timed line is about: its name's first word, for those that several programs have."""
+    first = name.split(",")[0]
+    return first if first in {"products", "arithmetic", "conversions"} else "courses' kernels and launches"
 
-    Yields the lines of a mode when all of its turns are over.
-    """
+
+@dataclass(frozen=True)
+class Way:
+    """One of two ways to run a program: a name for the table, the emulator's folder, native code or not."""
+
+    name: str
+    library: Path
+    native: str | None
+
+
+def in_turns(commands: Sequence[Sequence[str]], before: Way, after: Way, turns: int) -> Iterator[str]:
+    """Least CPU times in ms of both ways, in turns; one worker. Yields the lines of a mode when its turns are over."""
     isa = os.environ.get("WARPEMU_ISA", "as the processor has it")
     yield (
-        f"interpreted beside compiled: {processor()}; instructions: {isa}; {turns} turns, one worker; "
+        f"{before.name} beside {after.name}: {processor()}; instructions: {isa}; {turns} turns, one worker; "
         f"load {os.getloadavg()[0]:.1f}"
     )
     for mode in MODES:
@@ -143,20 +159,23 @@ def beside_interpreter(commands: Sequence[Sequence[str]], library: Path, turns: 
         native_loop: dict[str, float] = {}
         for _ in range(turns):
             for command in commands:
-                for native in "01":
-                    for line in run(command, library, mode, 1, native):
+                for way in (before, after):
+                    for line in run(command, way.library, mode, 1, way.native):
                         name = str(line["name"])
-                        least[name, native] = min(least.get((name, native), math.inf), line["cpu_ms"])
+                        least[name, way.name] = min(least.get((name, way.name), math.inf), line["cpu_ms"])
                         native_loop[name] = min(native_loop.get(name, math.inf), line["native_ms"])
-        ratios = {name: least[name, "0"] / least[name, "1"] for name in native_loop}
+        ratios = {name: least[name, before.name] / least[name, after.name] for name in native_loop}
+        kinds = {
+            kind: [ratio for name, ratio in ratios.items() if kind_of(name) == kind] for kind in map(kind_of, ratios)
+        }
         for name, ratio in ratios.items():
             yield (
-                f"{mode:8} {name:36} interpreted {least[name, '0']:8.1f}  compiled {least[name, '1']:8.1f}  "
-                f"{ratio:5.2f} x  of a native loop {least[name, '1'] / native_loop[name]:6.1f}"
+                f"{mode:8} {name:38} {before.name} {least[name, before.name]:8.1f}  {after.name} "
+                f"{least[name, after.name]:8.1f}  {ratio:5.2f} x  of a native loop "
+                f"{least[name, after.name] / max(native_loop[name], 1e-3):6.1f}"
             )
-        slow = geometric_mean([least[name, "1"] / native_loop[name] for name in ratios])
-        mean = geometric_mean(list(ratios.values()))
-        yield f"{mode:8} geometric mean {mean:.2f} x, least {min(ratios.values()):.2f} x; of a native loop {slow:.1f}"
+        for kind, of_kind in kinds.items():
+            yield f"{mode:8} {kind}: geometric mean {geometric_mean(of_kind):.2f} x, least {min(of_kind):.2f} x"
     yield f"load at the end {os.getloadavg()[0]:.1f}"
 
 
@@ -211,6 +230,8 @@ def main() -> None:
     parser.add_argument("build", type=Path)
     parser.add_argument("--output", type=Path)
     parser.add_argument("--beside-interpreter", type=int, metavar="TURNS")
+    parser.add_argument("--beside", type=Path, metavar="FOLDER")
+    parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--scaling", type=worker_counts, metavar="WORKERS,...")
     arguments = parser.parse_args()
     library = arguments.build / "emulator"
@@ -219,7 +240,12 @@ def main() -> None:
     built = arguments.build / "bench_emulator"
     subprocess.run([str(HERE / "hardware/build_programs.sh"), str(built)], env={**os.environ, "ARCH": ARCH}, check=True)
     if arguments.beside_interpreter:
-        print_at_once(beside_interpreter(list(programs(built)), library, arguments.beside_interpreter))
+        ways = (Way("interpreted", library, "0"), Way("compiled", library, "1"))
+        print_at_once(in_turns(list(programs(built)), *ways, arguments.beside_interpreter))
+        return
+    if arguments.beside:
+        ways = (Way("before", arguments.beside, None), Way("now", library, None))
+        print_at_once(in_turns(list(programs(built)), *ways, arguments.turns))
         return
     if arguments.scaling:
         print_at_once(scaling(list(programs(built)), library, arguments.scaling))

@@ -13,7 +13,9 @@ jobs=()
 for folder in "$root"/reference/spmm/{naive,optimized,steps/*}; do
   nvcc "${flags[@]}" -I "$folder" "$here/spmm_ladder.cu" "$folder"/*.cu -o "$build/spmm_$(basename "$folder")" & jobs+=($!)
 done
-nvcc "${flags[@]}" "$here/../programs/benchmark.cu" -o "$build/benchmark" & jobs+=($!)
+for program in benchmark benchmark_products benchmark_arithmetic; do
+  nvcc "${flags[@]}" --extended-lambda "$here/../programs/$program.cu" -o "$build/$program" & jobs+=($!)
+done
 nvcc "${flags[@]}" -I "$here/../programs" "$here/../programs/counted.cu" -o "$build/counted" & jobs+=($!)
 for job in "${jobs[@]}"; do wait "$job"; done
 # One line a run: its name, then the command.

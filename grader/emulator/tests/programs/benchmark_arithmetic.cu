@@ -135,5 +135,9 @@ int main() {
         finish();
         CHECK_CUDA(cudaFree(large));
       },
-      [] {});
+      [] {
+        auto* large = static_cast<volatile char*>(std::calloc(size_t(4) << 30, 1));
+        for (size_t at = 0; at < size_t(4) << 30; at += 1 << 16) large[at] = 1;
+        std::free(const_cast<char*>(large));
+      });
 }
