@@ -138,11 +138,31 @@ uint32_t permute_selector(PermuteMode mode, uint32_t c) {
   return c;
 }
 
+// One selector for all lanes, which is the rule: a byte of the result comes from one place.
+void permute_alike(Warp& w, const Inst& i, uint32_t selector) {
+  const uint32_t *from[4], *a = lanes<uint32_t>(w, i.a), *b = lanes<uint32_t>(w, i.b);
+  uint32_t shift[4], signs[4];
+  for (uint32_t k = 0; k < 4; ++k) {
+    const uint32_t s = selector >> 4 * k & 15;
+    from[k] = (s & 4) != 0 ? b : a;
+    shift[k] = 8 * (s & 3);
+    signs[k] = (s & 8) != 0 ? ~0u : 0;  // replicate the sign
+  }
+  const auto byte = [&](uint32_t l, uint32_t k) {
+    const uint32_t plain = from[k][l] >> shift[k], sign = uint32_t(int32_t(plain << 24) >> 31);
+    return (((plain & ~signs[k]) | (sign & signs[k])) & 255) << 8 * k;
+  };
+  assign<uint32_t>(w, i.d, [&](uint32_t l) { return byte(l, 0) | byte(l, 1) | byte(l, 2) | byte(l, 3); });
+}
+
 void permute_bytes(Warp& w, const Inst& i) {
   const uint32_t* a = lanes<uint32_t>(w, i.a);
   const uint32_t* b = lanes<uint32_t>(w, i.b);
   const uint32_t* c = lanes<uint32_t>(w, i.c);
   const auto mode = PermuteMode(i.variant);
+  uint32_t other = 0;
+  for (uint32_t l = 0; l < kLanes; ++l) other |= c[l] ^ c[0];
+  if (other == 0) return permute_alike(w, i, permute_selector(mode, c[0]));
   assign<uint32_t>(w, i.d, [=](uint32_t l) {
     const uint64_t bytes = a[l] | uint64_t(b[l]) << 32;
     const uint32_t selector = permute_selector(mode, c[l]);

@@ -8,28 +8,20 @@ namespace {
 
 int32_t part_of(uint32_t word, uint32_t index, uint32_t bits, bool is_signed) {
   const uint32_t field = word >> index * bits & ((1u << bits) - 1);
-  return is_signed ? int32_t(field << (32 - bits)) >> (32 - bits) : int32_t(field);
+  const int32_t extended = int32_t(field << (32 - bits)) >> (32 - bits);
+  return is_signed ? extended : int32_t(field);
 }
 
-bool compare_integers(uint32_t comparison, int32_t a, int32_t b) {
-  switch (comparison) {
-    case 0:
-      return a == b;
-    case 1:
-      return a != b;
-    case 2:
-      return a < b;
-    case 3:
-      return a <= b;
-    case 4:
-      return a > b;
-    default:
-      return a >= b;
-  }
+// Which of less, equal and greater a comparison is true for.
+uint32_t accepted(uint32_t comparison) {
+  constexpr uint32_t kLess = 1, kEqual = 2, kGreater = 4;
+  constexpr uint32_t kAccepted[] = {kEqual, kLess | kGreater, kLess, kLess | kEqual, kGreater};
+  return comparison < 5 ? kAccepted[comparison] : kGreater | kEqual;
 }
 
-int32_t combine(const Inst& i, int32_t a, int32_t b) {
-  switch (PackedOperation(i.variant)) {
+template <PackedOperation kOperation>
+[[gnu::always_inline]] inline int32_t combine(int32_t a, int32_t b, uint32_t is_accepted) {
+  switch (kOperation) {
     case PackedOperation::add:
       return a + b;
     case PackedOperation::subtract:
@@ -45,34 +37,56 @@ int32_t combine(const Inst& i, int32_t a, int32_t b) {
     case PackedOperation::compare:
       break;
   }
-  return compare_integers(uint32_t(i.imm), a, b);
-}
-
-int32_t saturate(int32_t value, uint32_t bits, bool is_signed) {
-  const int32_t low = is_signed ? -(1 << (bits - 1)) : 0;
-  const int32_t high = (1 << (is_signed ? bits - 1 : bits)) - 1;
-  return smaller(larger(value, low), high);
+  return int32_t((is_accepted >> (a < b ? 0 : a == b ? 1 : 2)) & 1);
 }
 
 // i.bytes: of a part. With kPackedSum the parts' results are added to c, which merges nothing otherwise.
-void packed(Warp& w, const Inst& i) {
+template <PackedOperation kOperation, uint32_t kBits>
+void packed_parts(Warp& w, const Inst& i) {
   const uint32_t* a = lanes<uint32_t>(w, i.a);
   const uint32_t* b = lanes<uint32_t>(w, i.b);
-  const uint32_t* c = lanes<uint32_t>(w, i.c);
-  const uint32_t bits = 8 * i.bytes;
   const bool sums = i.flags & kPackedSum, is_signed = i.flags & kPackedSignedResult;
-  assign<uint32_t>(w, i.d, [&](uint32_t l) {
-    uint32_t result = sums ? c[l] : 0;
-    for (uint32_t k = 0; k < 32 / bits; ++k) {
-      int32_t part = combine(i, part_of(a[l], k, bits, i.flags & kPackedSignedA),
-                             part_of(b[l], k, bits, i.flags & kPackedSignedB));
-      if (i.flags & kPackedSaturate) part = saturate(part, bits, is_signed);
-      if (i.flags & kPackedRelu) part = larger(part, 0);
-      const uint32_t field = uint32_t(part) & ((1u << bits) - 1);
-      sums ? result += uint32_t(part_of(field, 0, bits, is_signed)) : result |= field << k * bits;
+  const uint32_t* c = sums ? lanes<uint32_t>(w, i.c) : a;
+  const bool signed_a = i.flags & kPackedSignedA, signed_b = i.flags & kPackedSignedB;
+  const bool saturates = i.flags & kPackedSaturate;
+  const int32_t low = is_signed ? -(1 << (kBits - 1)) : 0, high = (1 << (is_signed ? kBits - 1 : kBits)) - 1;
+  const int32_t least = saturates ? low : INT32_MIN, most = saturates ? high : INT32_MAX;
+  const int32_t floor = i.flags & kPackedRelu ? 0 : INT32_MIN;
+  const uint32_t is_accepted = accepted(uint32_t(i.imm));
+  assign<uint32_t>(w, i.d, [=](uint32_t l) {
+    uint32_t sum = c[l], merged = 0;
+    for (uint32_t k = 0; k < 32 / kBits; ++k) {
+      int32_t part = combine<kOperation>(part_of(a[l], k, kBits, signed_a), part_of(b[l], k, kBits, signed_b),
+                                         is_accepted);
+      part = larger(smaller(larger(part, least), most), floor);
+      const uint32_t field = uint32_t(part) & ((1u << kBits) - 1);
+      sum += uint32_t(part_of(field, 0, kBits, is_signed));
+      merged |= field << k * kBits;
     }
-    return result;
+    return sums ? sum : merged;
   });
+}
+template <PackedOperation kOperation>
+void packed_operation(Warp& w, const Inst& i) {
+  i.bytes == 1 ? packed_parts<kOperation, 8>(w, i) : packed_parts<kOperation, 16>(w, i);
+}
+void packed(Warp& w, const Inst& i) {
+  switch (PackedOperation(i.variant)) {
+    case PackedOperation::add:
+      return packed_operation<PackedOperation::add>(w, i);
+    case PackedOperation::subtract:
+      return packed_operation<PackedOperation::subtract>(w, i);
+    case PackedOperation::average:
+      return packed_operation<PackedOperation::average>(w, i);
+    case PackedOperation::absolute_difference:
+      return packed_operation<PackedOperation::absolute_difference>(w, i);
+    case PackedOperation::minimum:
+      return packed_operation<PackedOperation::minimum>(w, i);
+    case PackedOperation::maximum:
+      return packed_operation<PackedOperation::maximum>(w, i);
+    case PackedOperation::compare:
+      return packed_operation<PackedOperation::compare>(w, i);
+  }
 }
 
 // min.s32.relu and max.s32.relu
