@@ -46,6 +46,14 @@ TEST(Emulator, waits_at_barriers_in_shared_memory_without_a_report) {
   }
 }
 
+TEST(Emulator, products_of_hot_kernels_equal_plain_ones_at_every_level) {
+  for (const char* level : {"v2", "v3", "v4"}) {
+    const Result r =
+        run("benchmark_products", "", std::string("WARPEMU_CHECKS=memcheck WARPEMU_ISA=") + level);
+    EXPECT_EQ(r.exit_code, 0) << r.output;
+  }
+}
+
 TEST(Emulator, does_not_tear_vectors_between_workers) {
   expect_success("vectors_between_blocks", "", "WARPEMU_CHECKS=none WARPEMU_THREADS=2");
   expect_success("vectors_between_blocks", "", "WARPEMU_CHECKS=memcheck WARPEMU_THREADS=2");
