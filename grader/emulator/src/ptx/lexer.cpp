@@ -6,8 +6,22 @@
 namespace warpgrade::emu {
 namespace {
 
+// By table: a large module's text is read again by every process, and <cctype> asks the locale for each character.
+struct WordCharacters {
+  bool holds[256] = {};
+  constexpr WordCharacters() {
+    for (int c = '0'; c <= '9'; ++c) holds[c] = true;
+    for (int c = 'a'; c <= 'z'; ++c) holds[c] = holds[c - 'a' + 'A'] = true;
+    for (const char c : {'_', '$', '%', '.'}) holds[static_cast<unsigned char>(c)] = true;
+  }
+};
+constexpr WordCharacters kWordCharacters;
+
 bool is_word_char(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$' || c == '%' || c == '.';
+  return kWordCharacters.holds[static_cast<unsigned char>(c)];
+}
+bool is_space(char c) {
+  return c == ' ' || (c >= '\t' && c <= '\r') || c == '\0';
 }
 
 size_t end_of_string(std::string_view text, size_t begin) {
@@ -33,7 +47,7 @@ size_t end_of_word(std::string_view text, size_t begin) {
     if (is_directive && i > begin && text[i] == '.') break;
     if (is_word_char(text[i])) {
       ++i;
-    } else if (i > begin && text.compare(i, 2, "::") == 0) {  // L2::cache_hint
+    } else if (i > begin && text[i] == ':' && text.compare(i, 2, "::") == 0) {  // L2::cache_hint
       i += 2;
     } else if (i > begin && is_exponent_sign(text.substr(begin, i - begin), text[i])) {
       ++i;
@@ -52,11 +66,11 @@ std::vector<std::string_view> tokenize(std::string_view text) {
   size_t i = 0;
   while (i < text.size()) {
     const char c = text[i];
-    if (std::isspace(static_cast<unsigned char>(c)) || c == '\0') {
+    if (is_space(c)) {
       ++i;
-    } else if (text.compare(i, 2, "//") == 0) {
+    } else if (c == '/' && text.compare(i, 2, "//") == 0) {
       i = std::min(text.find('\n', i), text.size());
-    } else if (text.compare(i, 2, "/*") == 0) {
+    } else if (c == '/' && text.compare(i, 2, "/*") == 0) {
       const size_t end = text.find("*/", i + 2);
       i = end == text.npos ? text.size() : end + 2;
     } else {
