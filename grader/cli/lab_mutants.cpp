@@ -190,6 +190,9 @@ std::string place_of(const json& one) {
 
 std::string score_words(const json& report) {
   const MutantScore score = score_of_mutants(report);
+  if (score.tried == 0)
+    return fmt::format("{}: none of {} mutants was tried: there is no score",
+                       report.at("lab").get<std::string>(), score.listed);
   const json& survivors = report.at("survivors");
   const auto wrong = std::count_if(survivors.begin(), survivors.end(),
                                    [](const json& one) { return one.value("wrong", false); });
@@ -227,6 +230,8 @@ void keep(const json& report) {
   const std::string lab = report.at("lab");
   if (!report.value("is_whole", false))
     throw UsageError("a score is kept of all solutions: leave out --solution and --again");
+  if (score_of_mutants(report).tried == 0)
+    throw UsageError("no mutant was tried, so there is no score to keep");
   keep_mutants(lab, score_of_mutants(report));
   say("kept {}\n", kept_mutants_file(lab).string());
 }

@@ -167,6 +167,20 @@ def test_a_line_that_no_case_reaches_is_told_apart(project: Project) -> None:
     assert RARE_LINE not in {one["line"] for one in report["survivors"]}
 
 
+def test_a_kernel_that_no_case_launches_is_listed_and_its_mutants_come_last(project: Project) -> None:
+    launch = next(line for line in KERNEL.splitlines() if "<<<" in line)
+    chosen = KERNEL.replace(launch, f"{launch}\n  if (n > 1000000) for_large<<<1, 32>>>(out, n);")
+    kernel = "__global__ void for_large(float* out, int n) {\n  if (threadIdx.x < n) out[0] += 0;\n}\n\n"
+    first = chosen.index("__global__")
+    lab_of(project, LAB, chosen[:first] + kernel + chosen[first:])
+    report = mutants(project, "--most", "0")
+    assert [(one["solution"], "for_large" in one["kernel"]) for one in report["never_launched"]] == [("naive", True)]
+    assert report["never_launched"][0]["mutants"] > 0 and report["tried"] == 0
+    said = project.warpgrade("labs", "mutants", "dot", "--solution", "naive", "--most", "0")
+    assert f"none of {report['listed']} mutants was tried: there is no score" in said
+    assert "no case launches " in said
+
+
 def test_what_was_tried_before_ctrl_c_is_reported(project: Project) -> None:
     lab = lab_of(project, LAB)
     command = [str(WARPGRADE), "labs", "mutants", "dot", "--all", "--json", "--keep"]
