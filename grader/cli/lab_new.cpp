@@ -174,10 +174,9 @@ void make_stub(const fs::path& file, const std::string& stub, bool (*is_unfilled
   tell("wrote {}\n", file.string());
 }
 
-void make_stubs(const fs::path& student, const LabDeclaration& lab) {
-  make_stub(student / (lab.name + ".cu"), declaration::student_stub(lab), declaration::is_unfilled_cuda);
-  if (declaration::why_no_python(lab).empty())
-    make_stub(student / (lab.name + ".py"), declaration::python_stub(lab), declaration::is_unfilled_python);
+void make_python_stub(const fs::path& student, const std::string& lab) {
+  if (const auto contract = declaration::find_python_contract(lab))
+    make_stub(student / (lab + ".py"), declaration::python_stub(*contract), declaration::is_unfilled_python);
 }
 
 }  // namespace
@@ -223,10 +222,16 @@ int new_lab(const std::string& name) {
 }
 
 int make_lab_pages(const std::string& name) {
-  const LabDeclaration lab = declared_lab(name);
+  find_lab(name);
   const fs::path student = project_root() / "student" / name, page = student / "README.md";
+  if (!declaration::find_declaration(name) && declaration::find_python_contract(name)) {
+    make_python_stub(student, name);  // the rest of a written lab's pages is written, too
+    return kExitGraded;
+  }
+  const LabDeclaration lab = declared_lab(name);
   make_directories(student);
-  make_stubs(student, lab);
+  make_stub(student / (name + ".cu"), declaration::student_stub(lab), declaration::is_unfilled_cuda);
+  make_python_stub(student, name);
   const std::string before =
       fs::exists(page) ? read_text(page) : fmt::format("# Lab {}\n\n{}.\n", name, lab.summary);
   write_text(page, declaration::with_case_table(before, lab));

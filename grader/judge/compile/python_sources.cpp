@@ -100,9 +100,9 @@ class PythonReading {
 namespace {
 
 std::string reason_against_python(const std::string& lab) {
+  if (declaration::find_python_contract(lab)) return "";
   const auto declared = declaration::find_declaration(lab);
   const std::string why = declared ? declaration::why_no_python(*declared) : "";
-  if (declared && why.empty()) return "";
   return fmt::format("lab {} takes CUDA C++ alone{}", lab, why.empty() ? "" : ", since " + why);
 }
 

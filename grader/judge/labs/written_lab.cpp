@@ -12,7 +12,7 @@ void WrittenLab::read_file(const std::string& name) {
   const auto file = declaration::declaration_file(name);
   const std::string text = read_text(file);
   const YamlPlace root = YamlPlace::parse(text, file.string());
-  root.only({"schema", "name", "summary", "judge", "terms", "baselines", "cases"});
+  root.only({"schema", "name", "summary", "judge", "terms", "baselines", "cases", "python"});
   name_ = declaration::read_lab_name(root, file.parent_path());
   root["judge"].word({"C++"});
   summary_ = root["summary"].text();

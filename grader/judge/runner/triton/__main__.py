@@ -119,10 +119,11 @@ class Host:
 
     def run(self, bits: list[int]) -> object:
         """Have the submission compute."""
-        function = getattr(self.module, "run", None)
+        name = self.contract.run_of(bits[0])
+        function = getattr(self.module, name, None)
         if function is None:
-            raise AttributeError(f"{self.contract.lab}.py defines no function run")
-        return function(*self.arguments("run", self.parameters | self.contract.scalars(bits)))
+            raise AttributeError(f"{self.contract.lab}.py defines no function {name}")
+        return function(*self.arguments(name, self.parameters | self.contract.scalars(bits)))
 
     def free(self, _bits: list[int]) -> object:
         """Release the plan, where there is a function for it."""
