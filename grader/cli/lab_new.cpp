@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <vector>
 
@@ -165,7 +166,8 @@ LabDeclaration declared_lab(const std::string& name) {
 }
 
 // Writes the stub, unless a student's or a teacher's work is there.
-void make_stub(const fs::path& file, const std::string& stub, bool (*is_unfilled)(const std::string&)) {
+void make_stub(const fs::path& file, const std::string& stub,
+               const std::function<bool(const std::string&)>& is_unfilled) {
   if (fs::exists(file) && !is_unfilled(read_text(file))) {
     tell("{} is written, and stays as it is: move it away to have the stub anew\n", file.string());
     return;
@@ -176,7 +178,8 @@ void make_stub(const fs::path& file, const std::string& stub, bool (*is_unfilled
 
 void make_python_stub(const fs::path& student, const std::string& lab) {
   if (const auto contract = declaration::find_python_contract(lab))
-    make_stub(student / (lab + ".py"), declaration::python_stub(*contract), declaration::is_unfilled_python);
+    make_stub(student / (lab + ".py"), declaration::python_stub(*contract),
+              [&](const std::string& text) { return declaration::is_unfilled_python(text, *contract); });
 }
 
 }  // namespace

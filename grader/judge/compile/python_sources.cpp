@@ -122,7 +122,8 @@ std::optional<TidiedSources> python_sources(const UntrustedFolder& folder, const
   const FoundSources found = look_for_sources(folder, lab);
   if (!found.module) return std::nullopt;
   const UntrustedFile module = folder.read(*found.module, kMostPythonBytes);
-  const bool filled = !module.ok() || !declaration::is_unfilled_python(module.bytes);
+  const auto contract = declaration::find_python_contract(lab);
+  const bool filled = !module.ok() || !contract || !declaration::is_unfilled_python(module.bytes, *contract);
   // A stub beside sources in CUDA is what the hand-out has.
   if (!filled && !found.cuda.empty()) return std::nullopt;
   PythonReading reading(folder, found, lab);

@@ -245,8 +245,12 @@ std::string python_stub(const PythonContract& contract) {
   return text;
 }
 
-bool is_unfilled_python(const std::string& text) {
-  return text.find(kUnfilledPython) != std::string::npos;
+bool is_unfilled_python(const std::string& text, const PythonContract& contract) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(kUnfilledPython); at != std::string::npos;
+       at = text.find(kUnfilledPython, at + 1))
+    ++found;
+  return found >= contract.functions.size();
 }
 bool is_unfilled_cuda(const std::string& text) {
   return text.find(kUnfilledCuda) != std::string::npos;

@@ -44,8 +44,8 @@ nlohmann::json python_call(const PythonContract& contract);
 // student/<lab>/<lab>.py: can be judged, and says that it is not written yet.
 std::string python_stub(const PythonContract& contract);
 
-// Whether a source in Python, or one in CUDA, is a stub that nobody has filled.
-bool is_unfilled_python(const std::string& text);
+// Whether a source in Python, or one in CUDA, is a stub that nobody has filled: no function of several.
+bool is_unfilled_python(const std::string& text, const PythonContract& contract);
 bool is_unfilled_cuda(const std::string& text);
 
 }  // namespace warpgrade::declaration

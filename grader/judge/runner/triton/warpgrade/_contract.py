@@ -98,13 +98,14 @@ class Contract:
         self, call: str, values: dict[str, int | float], address_of: Callable[[str], int], plan: object, stream: int
     ) -> list[Any]:
         """What a function is called with. `values`: parameters, and of a run its scalars."""
+        known = {**values, "plan": plan, "stream": stream}
+        return [self._given(each, known, address_of) for each in self.description["functions"][call]]
 
-        def given(each: dict[str, Any]) -> object:
-            of, kind = each.get("of", each["name"]), each["kind"]
-            if kind == "array":
-                return self.tensor(of, address_of(self.description["arrays"][of]["buffer"]), values)
-            if kind == "structure":
-                return Structure(each["name"], {field["name"]: given(field) for field in each["fields"]})
-            return {"plan": plan, "stream": stream}[kind] if kind in {"plan", "stream"} else values[of]
-
-        return [given(each) for each in self.description["functions"][call]]
+    def _given(self, each: dict[str, Any], known: dict[str, Any], address_of: Callable[[str], int]) -> object:
+        of, kind = each.get("of", each["name"]), each["kind"]
+        if kind == "array":
+            return self.tensor(of, address_of(self.description["arrays"][of]["buffer"]), known)
+        if kind == "structure":
+            fields = {field["name"]: self._given(field, known, address_of) for field in each["fields"]}
+            return Structure(each["name"], fields)
+        return known[of]
