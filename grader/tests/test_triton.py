@@ -118,16 +118,32 @@ def test_the_staffs_solutions_are_accepted_without_a_finding(lab: str, records: 
         assert record["outputs_by"]["last_writer"] == "kernel"
 
 
-def test_a_stub_is_not_written_yet_and_counts_for_nothing_beside_a_solution_in_cuda(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name_of_lab", "case"), [("vector_add", "odd"), ("gcn", "xw-517")])
+def test_a_stub_is_not_written_yet_and_counts_for_nothing_beside_a_solution_in_cuda(
+    name_of_lab: str, case: str, tmp_path: Path
+) -> None:
     """The hand-out has both stubs."""
-    stub, solution = ROOT / "student/vector_add/vector_add.py", ROOT / "reference/vector_add/naive/vector_add.cu"
+    stub = ROOT / "student" / name_of_lab / f"{name_of_lab}.py"
+    solution = ROOT / "reference" / name_of_lab / f"naive/{name_of_lab}.cu"
     for name, files in {"stub": [stub], "cuda": [stub, solution]}.items():
         (tmp_path / name).mkdir()
         for file in files:
             (tmp_path / name / file.name).write_bytes(file.read_bytes())
-    records = judged(tmp_path, {"stub": tmp_path / "stub", "cuda": tmp_path / "cuda"}, "vector_add")
-    assert records["stub", "odd"]["outcome"]["verdict"] == "not_implemented"
-    assert records["cuda", "odd"]["outcome"]["verdict"] == "accepted"
+    records = judged(tmp_path, {"stub": tmp_path / "stub", "cuda": tmp_path / "cuda"}, name_of_lab, case)
+    assert records["stub", case]["outcome"]["verdict"] == "not_implemented"
+    assert records["cuda", case]["outcome"]["verdict"] == "accepted"
+
+
+def test_an_operator_is_judged_while_others_are_not_written(tmp_path: Path) -> None:
+    """Of gcn's four, beside the stub in CUDA that the hand-out has."""
+    text = (ROOT / "reference/gcn/triton/naive/gcn.py").read_text(encoding="utf-8")
+    for function in ("aggregate(graph, y, z, plan, stream)", "run(graph, x, w, o, plan, stream)"):
+        text += f"\n\ndef {function}:\n    raise NotImplementedError\n"
+    (tmp_path / "gcn.py").write_text(text, encoding="utf-8")
+    (tmp_path / "gcn.cu").write_bytes((ROOT / "student/gcn/gcn.cu").read_bytes())
+    records = judged(tmp_path / "judged", {"half": tmp_path}, "gcn", "xw-517,aggregate-even")
+    assert records["half", "xw-517"]["outcome"]["verdict"] == "accepted"
+    assert records["half", "aggregate-even"]["outcome"]["verdict"] == "not_implemented"
 
 
 RULES = """
