@@ -180,6 +180,29 @@ def test_arguments_mean_what_they_mean_to_tritons_own_launcher(tmp_path: Path) -
     assert done.stdout.strip() == "same", done.stdout + done.stderr
 
 
+TIMER = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from warpgrade._runtime import Runtime
+
+runtime = Runtime(sys.argv[2])
+runtime.use_new_stream()
+address = runtime.allocate(1 << 28)
+few = runtime.time_of(lambda: runtime.clear(address, 4), 4)
+many = runtime.time_of(lambda: runtime.clear(address, 1 << 28), 4)
+print("longer" if many > few > 0 else (few, many))
+"""
+
+
+def test_a_launch_that_is_tuned_is_timed_between_two_events(tmp_path: Path) -> None:
+    """On the CUDA runtime's emulator: filling 256 MiB takes longer than filling 4 bytes."""
+    (tmp_path / "timer.py").write_text(TIMER, encoding="utf-8")
+    library = next((WARPGRADE.parent.parent / "emulator").glob("libcudart.so.*"))
+    command: list[str | Path] = [sys.executable, "-S", tmp_path / "timer.py", HOST, library]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "longer", done.stdout + done.stderr
+
+
 def test_without_triton_the_message_says_how_to_get_it(tmp_path: Path) -> None:
     """Nobody is blamed for what is not installed."""
     solution = ROOT / "reference/vector_add/triton/naive"

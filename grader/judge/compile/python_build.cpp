@@ -171,7 +171,7 @@ bool PythonBuild::take_kernels(const Step& step) {
       !made.contains("failed") || !made["failed"].is_array() || made["kernels"].size() > kMostKernels ||
       made["failed"].size() > kMostKernels)
     return no_kernels();
-  kernels_ = {{"kernels", json::array()}, {"failed", json::array()}};
+  kernels_ = {{"kernels", json::array()}, {"failed", json::array()}, {"for_gpu", options_.for_gpu}};
   result_.flags = {"triton " + text_of(made, "triton")};
   for (const json& kernel : made["kernels"]) {
     if (!kernel.is_object()) return no_kernels();

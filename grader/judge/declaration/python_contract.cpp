@@ -208,7 +208,6 @@ nlohmann::json python_call(const PythonContract& contract) {
     functions[function.name] = arguments_json(function.arguments);
   }
   return {{"lab", lab.name},
-          {"has_plan", contract.has_plan},
           {"arrays", arrays},
           {"parameters", numbers_json(lab.parameters)},
           {"scalars", numbers_json(lab.scalars)},

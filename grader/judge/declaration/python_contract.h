@@ -24,8 +24,8 @@ struct PythonFunction {
 };
 
 struct PythonContract {
-  LabDeclaration lab;  // of a written lab name, summary, parameters and arrays alone
-  bool has_plan = false;
+  LabDeclaration lab;     // of a written lab name, summary, parameters and arrays alone
+  bool has_plan = false;  // whether run is given what plan returns; a module may define plan in any case
   PythonFunction plan;
   // What is timed: run; where there are several, a run's first number chooses.
   std::vector<PythonFunction> functions;

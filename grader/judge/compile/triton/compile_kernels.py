@@ -159,11 +159,11 @@ def dry_run(module: ModuleType, contract: Contract, memory: NoMemory, values: di
     addresses = {each["buffer"]: memory.allocate(1) for each in contract.description["arrays"].values()}
     scalars = {each["name"]: 0.5 if "float" in each["type"] else 3 for each in contract.description["scalars"]}
     plan = None
-    if contract.has_plan and hasattr(module, "plan"):
+    if hasattr(module, "plan"):
         plan = module.plan(*contract.arguments("plan", values, addresses.__getitem__, None, 0))
     run = contract.run_of(int(values.get("function", 0)))
     getattr(module, run)(*contract.arguments(run, values | scalars, addresses.__getitem__, plan, 0))
-    if contract.has_plan and hasattr(module, "free"):
+    if hasattr(module, "free"):
         module.free(plan)
 
 

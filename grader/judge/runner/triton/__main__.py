@@ -65,7 +65,8 @@ class Host:
         self.failure: BaseException | None = None
         runtime.use_new_stream()
         use_memory(runtime)
-        use_launcher(Launcher(runtime, FOLDER))
+        self.launcher = Launcher(runtime, FOLDER)
+        use_launcher(self.launcher)
         self.load()
 
     def load(self) -> None:
@@ -116,8 +117,12 @@ class Host:
         self.parameters = self.contract.parameters(bits)
         self.plan = None
         make = getattr(self.module, "plan", None)
-        if self.contract.has_plan and make is not None:
-            self.plan = make(*self.arguments("plan", self.parameters))
+        if make is not None:
+            self.launcher.is_tuning = True
+            try:
+                self.plan = make(*self.arguments("plan", self.parameters))
+            finally:
+                self.launcher.is_tuning = False
         return None
 
     def run(self, bits: list[int]) -> object:
@@ -134,7 +139,7 @@ class Host:
         """Release the plan, where there is a function for it."""
         plan, self.plan = self.plan, None
         release = getattr(self.module, "free", None)
-        if self.contract.has_plan and release is not None:
+        if release is not None:
             release(plan)
         return None
 

@@ -63,14 +63,9 @@ class Contract:
         return str(self.description["lab"])
 
     @property
-    def has_plan(self) -> bool:
-        """Whether run() is given what plan() returned."""
-        return bool(self.description["has_plan"])
-
-    @property
     def functions(self) -> list[str]:
         """What a module may define, but for free()."""
-        return [*(["plan"] if self.has_plan else []), *self.description["runs"]]
+        return ["plan", *self.description["runs"]]
 
     def run_of(self, number: int) -> str:
         """The function that is timed: run(), or one of several."""
