@@ -171,6 +171,10 @@ PythonContract python_contract(const LabDeclaration& lab) {
   return contract;
 }
 
+PythonContract read_python_contract(const YamlPlace& root, const std::string& lab) {
+  return WrittenContract(root, lab).read();
+}
+
 std::optional<PythonContract> find_python_contract(const std::string& lab) {
   if (const auto declared = find_declaration(lab)) {
     if (!why_no_python(*declared).empty()) return std::nullopt;
@@ -180,7 +184,7 @@ std::optional<PythonContract> find_python_contract(const std::string& lab) {
   if (!std::filesystem::is_regular_file(file)) return std::nullopt;
   const YamlPlace root = YamlPlace::parse(read_text(file), file.string());
   if (!root["python"].defined()) return std::nullopt;
-  return WrittenContract(root, lab).read();
+  return read_python_contract(root, lab);
 }
 
 std::string why_no_python(const LabDeclaration& lab) {

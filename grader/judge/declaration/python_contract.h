@@ -32,6 +32,8 @@ struct PythonContract {
 };
 
 PythonContract python_contract(const LabDeclaration& lab);
+// Of a written lab, from the root of its file. Throws UsageError naming file, line, key and what was expected.
+PythonContract read_python_contract(const YamlPlace& root, const std::string& lab);
 // The contract of any lab; nothing where it takes no Python.
 std::optional<PythonContract> find_python_contract(const std::string& lab);
 

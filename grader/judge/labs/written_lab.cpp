@@ -4,6 +4,7 @@
 
 #include "base/files.h"
 #include "base/hash.h"
+#include "judge/declaration/python_contract.h"
 #include "warpgrade/datasets/csr_file.h"
 
 namespace warpgrade {
@@ -25,6 +26,7 @@ void WrittenLab::read_file(const std::string& name) {
                           std::move(baseline.libraries), baseline.every_pair});
   cases_ = read_cases(root["cases"]);
   if (cases_.empty()) root["cases"].fail("at least one case");
+  if (root["python"].defined()) declaration::read_python_contract(root, name_);  // tells mistakes
   definition_ = sha256(text);
 }
 
