@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <vector>
 
@@ -165,7 +166,8 @@ LabDeclaration declared_lab(const std::string& name) {
 }
 
 // Writes the stub, unless a student's or a teacher's work is there.
-void make_stub(const fs::path& file, const std::string& stub, bool (*is_unfilled)(const std::string&)) {
+void make_stub(const fs::path& file, const std::string& stub,
+               const std::function<bool(const std::string&)>& is_unfilled) {
   if (fs::exists(file) && !is_unfilled(read_text(file))) {
     tell("{} is written, and stays as it is: move it away to have the stub anew\n", file.string());
     return;
@@ -174,10 +176,10 @@ void make_stub(const fs::path& file, const std::string& stub, bool (*is_unfilled
   tell("wrote {}\n", file.string());
 }
 
-void make_stubs(const fs::path& student, const LabDeclaration& lab) {
-  make_stub(student / (lab.name + ".cu"), declaration::student_stub(lab), declaration::is_unfilled_cuda);
-  if (declaration::why_no_python(lab).empty())
-    make_stub(student / (lab.name + ".py"), declaration::python_stub(lab), declaration::is_unfilled_python);
+void make_python_stub(const fs::path& student, const std::string& lab) {
+  if (const auto contract = declaration::find_python_contract(lab))
+    make_stub(student / (lab + ".py"), declaration::python_stub(*contract),
+              [&](const std::string& text) { return declaration::is_unfilled_python(text, *contract); });
 }
 
 }  // namespace
@@ -223,10 +225,16 @@ int new_lab(const std::string& name) {
 }
 
 int make_lab_pages(const std::string& name) {
-  const LabDeclaration lab = declared_lab(name);
+  find_lab(name);
   const fs::path student = project_root() / "student" / name, page = student / "README.md";
+  if (!declaration::find_declaration(name) && declaration::find_python_contract(name)) {
+    make_python_stub(student, name);  // the rest of a written lab's pages is written, too
+    return kExitGraded;
+  }
+  const LabDeclaration lab = declared_lab(name);
   make_directories(student);
-  make_stubs(student, lab);
+  make_stub(student / (name + ".cu"), declaration::student_stub(lab), declaration::is_unfilled_cuda);
+  make_python_stub(student, name);
   const std::string before =
       fs::exists(page) ? read_text(page) : fmt::format("# Lab {}\n\n{}.\n", name, lab.summary);
   write_text(page, declaration::with_case_table(before, lab));

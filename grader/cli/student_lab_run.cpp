@@ -11,6 +11,7 @@
 #include "base/toolchain.h"
 #include "judge/compile/compiler.h"
 #include "judge/judging/verdict.h"
+#include "judge/labs/registry.h"
 
 namespace warpgrade {
 using nlohmann::json;
@@ -41,6 +42,14 @@ void StudentLabRun::compile_ahead(const std::string& backend) {
       const Backend chosen = choose_backend(backend);
       options.architecture = chosen.architecture;
       options.for_gpu = chosen.name == "cuda";
+      if (is_python(submission)) {
+        const Lab& lab = find_lab(lab_);
+        const std::vector<CaseSpec> cases = lab.cases();
+        const auto is_drawn = [](const CaseSpec& spec) { return spec.drawn; };
+        // What is compiled follows from inputs that nobody has looked for yet.
+        if (!std::all_of(cases.begin(), cases.end(), is_drawn)) return;
+        options.dry_run_cases = lab.dry_run_cases({});
+      }
       if (!probe_sandbox().works) options.sandbox = SandboxMode::kUnsandboxed;
       Compiler(find_toolchain(), cache_directory() / "compiled").compile(submission, options);
     } catch (const std::exception&) {

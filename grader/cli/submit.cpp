@@ -36,6 +36,7 @@ CompileResult try_compile(const Submission& submission, const std::string& lab) 
   const Backend backend = choose_backend("auto");
   options.architecture = backend.architecture;
   options.for_gpu = backend.name == "cuda";
+  if (is_python(submission)) options.dry_run_cases = find_lab(lab).dry_run_cases({});
   // Your own code, on your own machine.
   if (!probe_sandbox().works) options.sandbox = SandboxMode::kUnsandboxed;
   return Compiler(find_toolchain(), cache_directory() / "compiled").compile(submission, options);

@@ -117,13 +117,13 @@ def test_work_that_no_cell_wrote_stays(tmp_path: Path) -> None:
         tmp_path,
         f"%%cuda_lab vector_add\n{NAIVE}",
         "%%cuda_lab abacus\nint x;",
-        "%%triton_lab spmm\nx = 1",
+        "%%triton_lab sampling\nx = 1",
         "%%cuda_lab vector_add --backend tpu\nint x;",
     )
     assert f"{Path('student/vector_add/vector_add.cu')} holds work that no cell wrote" in told(refused)
     assert own.read_text(encoding="utf-8") == "// a week's work\n"
     assert "there is no lab 'abacus'; there is apsp, convolution" in told(unknown)
-    assert "lab spmm is not written in Python" in told(no_python)
+    assert "lab sampling is not written in Python" in told(no_python)
     assert "invalid choice: 'tpu'" in told(options)
 
 

@@ -104,10 +104,10 @@ class Native:
         sys.path.pop(0)
         arrays = {name: self.random(array, parameters) for name, array in call["arrays"].items()}
         values = parameters | {each["name"]: 0.5 for each in call["scalars"]}
-        plan = None
-        if call["has_plan"] and hasattr(module, "plan"):
-            plan = module.plan(*[{"stream": 0, **arrays, **values}[a["name"]] for a in call["plan"]])
-        given = [{"stream": 0, "plan": plan, **arrays, **values}[a["name"]] for a in call["run"]]
+        plan, functions = None, call["functions"]
+        if hasattr(module, "plan"):
+            plan = module.plan(*[{"stream": 0, **arrays, **values}[a["name"]] for a in functions["plan"]])
+        given = [{"stream": 0, "plan": plan, **arrays, **values}[a["name"]] for a in functions["run"]]
         return self.median_us(lambda: module.run(*given)) - self.empty_us
 
     def random(self, array: dict[str, Any], parameters: dict[str, Any]) -> Any:  # noqa: ANN401
@@ -124,15 +124,22 @@ class Native:
 def call_of(lab: str) -> dict[str, Any]:
     """What the compiler made of lab.yaml: it lies in each program of its cache."""
     cache = Path(os.environ.get("WARPGRADE_CACHE", ROOT / ".cache")) / "compiled"
-    calls = [json.loads(file.read_text(encoding="utf-8")) for file in cache.glob("*/runner/lab.json")]
+    files = sorted(cache.glob("*/runner/lab.json"), key=lambda file: file.stat().st_mtime, reverse=True)
+    calls = (json.loads(file.read_text(encoding="utf-8")) for file in files)
     return next(dict(call) for call in calls if call["lab"] == lab)
+
+
+def declared_labs() -> str:
+    """Those whose inputs may be random numbers: a written lab's are graphs."""
+    files = sorted(folder.parent / "lab.yaml" for folder in ROOT.glob("reference/*/triton"))
+    return ",".join(file.parent.name for file in files if "\njudge: C++" not in file.read_text(encoding="utf-8"))
 
 
 def main() -> int:
     """Judge, time and tell."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--run", type=Path, default=Path("runs/triton"))
-    parser.add_argument("--labs", default=",".join(sorted(f.parent.name for f in ROOT.glob("reference/*/triton"))))
+    parser.add_argument("--labs", default=declared_labs())
     parser.add_argument("--backend", default="cuda", choices=["cuda", "emulator"])
     parser.add_argument("--repetitions", type=int, default=30)
     options = parser.parse_args()

@@ -28,8 +28,6 @@ CompileOptions Judging::compile_options() const {
   options.limit = std::chrono::milliseconds(static_cast<long>(1e3 * run_.policy().limits.compile_s));
   options.forbidden_flags = run_.policy().limits.forbidden_flags;
   options.for_gpu = run_.on_gpu();
-  for (const CaseInput& input : run_.cases())
-    if (!input.spec.details.empty()) options.more_cases.push_back(input.spec.details);
   options.notify = [this](const std::string& text) { progress_.note(text); };
   return options;
 }
@@ -61,6 +59,7 @@ void Judging::compile_now(size_t i) {
   const Submission& submission = run_.submissions()[i];
   const auto start = std::chrono::steady_clock::now();
   CompileOptions options = compile_options();
+  if (is_python(submission)) options.dry_run_cases = run_.lab().dry_run_cases(run_.cases());
   const std::vector<std::string> vendors = vendor_libraries_of(submission);
   if (!vendors.empty()) add_vendor_libraries(submission, vendors, options);
   compiled_[i] = compiler_.compile(submission, options);

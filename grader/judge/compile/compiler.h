@@ -33,7 +33,7 @@ struct CompileOptions {
       contract;  // folder of the contract that was made for a declared lab; the compiler's own
   // Of submissions in Python. Triton's own assembler makes code for a GPU; the emulator reads PTX.
   bool for_gpu = true;
-  std::vector<nlohmann::json> more_cases = {};  // the policy's, as CaseSpec::details has them
+  nlohmann::json dry_run_cases = nlohmann::json::array();  // Lab::dry_run_cases
 };
 
 // What ptxas said of one kernel.

@@ -10,10 +10,8 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/toolchain.h"
-#include "base/yaml_place.h"
 #include "judge/compile/build_messages.h"
 #include "judge/compile/compile_key.h"
-#include "judge/declaration/lab_declaration.h"
 #include "judge/declaration/python_contract.h"
 #include "judge/sandbox/python_box.h"
 
@@ -47,27 +45,10 @@ std::vector<fs::path> host_files() {
   return files;
 }
 
-declaration::LabDeclaration declared_lab_of(const std::string& lab) {
-  auto found = declaration::find_declaration(lab);
-  if (!found) throw JudgeFault("the lab {} is not declared: it takes no Python", lab);
-  return std::move(*found);
-}
-
-// The parameters that the dry run is given: never an input.
-json cases_json(const declaration::LabDeclaration& lab, const std::vector<json>& more) {
-  std::vector<declaration::CaseDeclaration> cases = lab.cases;
-  for (const json& details : more)
-    if (const auto words = details.find("case"); words != details.end())
-      cases.push_back(declaration::read_case(YamlPlace::parse(json_text(*words), "a policy's case"), lab));
-  json list = json::array();
-  for (const declaration::CaseDeclaration& each : cases) {
-    json values = json::object();
-    for (const auto& [name, value] : each.values)
-      values[name] = value.is_whole ? json(value.whole) : json(value.real);
-    json entry{{"public", each.set != "hidden"}, {"values", values}};
-    if (std::find(list.begin(), list.end(), entry) == list.end()) list.push_back(std::move(entry));
-  }
-  return list;
+json call_of(const std::string& lab) {
+  const auto found = declaration::find_python_contract(lab);
+  if (!found) throw JudgeFault("the lab {} takes no Python", lab);
+  return declaration::python_call(*found);
 }
 
 // What pip wrote of the package that it installed.
@@ -109,11 +90,10 @@ bool is_symbol(const std::string& name) {
 
 std::string python_key(const Submission& submission, const CompileOptions& options,
                        const Toolchain& toolchain) {
-  const declaration::LabDeclaration lab = declared_lab_of(options.lab);
   Sha256 hash;
-  hash.part("python-1").part(submission.hash).part(options.lab).part(to_string(options.sandbox));
+  hash.part("python-2").part(submission.hash).part(options.lab).part(to_string(options.sandbox));
   hash.part(toolchain.version).part(options.architecture).part(options.for_gpu ? "gpu" : "emulator");
-  hash.part(json_text(declaration::python_call(lab))).part(json_text(cases_json(lab, options.more_cases)));
+  hash.part(json_text(call_of(options.lab))).part(json_text(options.dry_run_cases));
   hash.part(python_in_box().program.string());
   const auto packages = triton_packages();
   hash.part(packages ? triton_version(*packages) : "");
@@ -157,10 +137,9 @@ bool PythonBuild::compile() {
     return boxed ? std::string(inside) : outside.string();
   };
   // Paths in the job are not rewritten for a machine without a box.
-  const declaration::LabDeclaration lab = declared_lab_of(options_.lab);
-  const json job{{"lab", declaration::python_call(lab)},
+  const json job{{"lab", call_of(options_.lab)},
                  {"folder", module_folder_},
-                 {"cases", cases_json(lab, options_.more_cases)},
+                 {"cases", options_.dry_run_cases},
                  {"architecture", options_.architecture},
                  {"code", options_.for_gpu ? "cubin" : "ptx"},
                  {"fatbinary", (fs::canonical(toolchain_.nvcc).parent_path() / "fatbinary").string()},
@@ -192,7 +171,7 @@ bool PythonBuild::take_kernels(const Step& step) {
       !made.contains("failed") || !made["failed"].is_array() || made["kernels"].size() > kMostKernels ||
       made["failed"].size() > kMostKernels)
     return no_kernels();
-  kernels_ = {{"kernels", json::array()}, {"failed", json::array()}};
+  kernels_ = {{"kernels", json::array()}, {"failed", json::array()}, {"for_gpu", options_.for_gpu}};
   result_.flags = {"triton " + text_of(made, "triton")};
   for (const json& kernel : made["kernels"]) {
     if (!kernel.is_object()) return no_kernels();
@@ -244,7 +223,7 @@ void PythonBuild::write(const fs::path& program) const {
   for (const fs::path& file : host_files()) add(file, read_text(host_package() / file));
   for (const SubmittedFile& file : files_) add("submission" / file.name, file.text);
   for (std::size_t i = 0; i < fat_binaries_.size(); ++i) add(fmt::format("{}.fatbin", i), fat_binaries_[i]);
-  json lab = declaration::python_call(declared_lab_of(options_.lab));
+  json lab = call_of(options_.lab);
   lab["folder"] = module_folder_;
   add("lab.json", json_text(lab));
   add("kernels.json", json_text(kernels_));

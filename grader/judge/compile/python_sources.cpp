@@ -100,9 +100,9 @@ class PythonReading {
 namespace {
 
 std::string reason_against_python(const std::string& lab) {
+  if (declaration::find_python_contract(lab)) return "";
   const auto declared = declaration::find_declaration(lab);
   const std::string why = declared ? declaration::why_no_python(*declared) : "";
-  if (declared && why.empty()) return "";
   return fmt::format("lab {} takes CUDA C++ alone{}", lab, why.empty() ? "" : ", since " + why);
 }
 
@@ -122,7 +122,8 @@ std::optional<TidiedSources> python_sources(const UntrustedFolder& folder, const
   const FoundSources found = look_for_sources(folder, lab);
   if (!found.module) return std::nullopt;
   const UntrustedFile module = folder.read(*found.module, kMostPythonBytes);
-  const bool filled = !module.ok() || !declaration::is_unfilled_python(module.bytes);
+  const auto contract = declaration::find_python_contract(lab);
+  const bool filled = !module.ok() || !contract || !declaration::is_unfilled_python(module.bytes, *contract);
   // A stub beside sources in CUDA is what the hand-out has.
   if (!filled && !found.cuda.empty()) return std::nullopt;
   PythonReading reading(folder, found, lab);

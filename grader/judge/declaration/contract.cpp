@@ -69,16 +69,17 @@ std::string argument_lines(const LabDeclaration& lab, const std::vector<CallArgu
                         about.empty() ? "" : ": " + in_comment(about));
   };
   for (const CallArgument& argument : arguments) {
-    if (const ArrayDeclaration* array = lab.array(argument.name)) {
-      add(array->name, fmt::format("{} {}, {}", shape_text(*array), array->type.name, state_text(*array)),
+    const std::string& meant = argument.of.empty() ? argument.name : argument.of;
+    if (const ArrayDeclaration* array = lab.array(meant)) {
+      add(argument.name, fmt::format("{} {}, {}", shape_text(*array), array->type.name, state_text(*array)),
           array->about);
       continue;
     }
     for (const auto& [numbers, what] : {std::pair{&lab.parameters, "the same in all runs"},
                                         std::pair{&lab.scalars, "another one in each run"}}) {
       for (const NumberDeclaration& number : *numbers)
-        if (number.name == argument.name)
-          add(number.name, fmt::format("{}, {}", facts(number.type).name, what), number.about);
+        if (number.name == meant)
+          add(argument.name, fmt::format("{}, {}", facts(number.type).name, what), number.about);
     }
   }
   return text;

@@ -58,6 +58,7 @@ struct ArrayDeclaration {
   std::vector<Expression> shape;
   Role role = Role::kInput;
   bool seen_by_plan = false;  // drawn once a plan, and given to it
+  std::string buffer = {};    // what a written judge calls it; empty: as it is named here
   Draws draws;                // of inputs and of what is worked on in place
 };
 
@@ -84,6 +85,7 @@ struct CallArgument {
   std::string type;  // as it is written: "const int*"
   std::string name;
   enum class Kind { kArray, kParameter, kScalar, kPlan, kStream } kind = Kind::kStream;
+  std::string of = {};  // the array or number that it is, where that has another name
 };
 
 struct CaseDeclaration {
@@ -154,6 +156,11 @@ std::vector<CaseDeclaration> read_case_item(const YamlPlace& place, const LabDec
 
 // Throws UsageError naming file, line, key and what was expected. `text` is the file's.
 LabDeclaration parse_lab(const std::string& text, const std::filesystem::path& file);
+
+// What a written lab's file says of arrays and numbers, for its contract in Python: name, summary, parameters
+// and arrays of the declaration alone. `python` is the file's key.
+LabDeclaration read_written_call(const YamlPlace& python, const std::string& name,
+                                 const std::string& summary);
 
 // reference/<lab>/lab.yaml; nothing where there is none, or where it says that the lab's judge is C++.
 std::optional<LabDeclaration> find_declaration(const std::string& lab);

@@ -46,6 +46,15 @@ class Reader {
  public:
   Reader(const std::string& text, const fs::path& file)
       : file_(file), root_(YamlPlace::parse(text, file.string())) {}
+  explicit Reader(const YamlPlace& written) : root_(written), is_written_(true) {}
+
+  LabDeclaration read_call_alone(const std::string& name, const std::string& summary) {
+    lab_.name = name;
+    lab_.summary = summary;
+    read_numbers(root_["parameters"], lab_.parameters, false);
+    read_arrays();
+    return std::move(lab_);
+  }
 
   LabDeclaration read() {
     root_.only({"schema", "name", "summary", "parameters", "scalars", "structures", "arrays", "call", "truth",
@@ -159,10 +168,12 @@ class Reader {
     if (!arrays.is_map()) arrays.fail("a map from name to {type, shape, ...}");
     for (const auto& [name, place] : arrays.entries()) {
       take_name(place, name);
-      place.only({"type", "shape", "role", "draw", "seen_by", "about"});
+      place.only(is_written_ ? std::set<std::string>{"type", "shape", "role", "about", "buffer"}
+                             : std::set<std::string>{"type", "shape", "role", "draw", "seen_by", "about"});
       ArrayDeclaration array;
       array.name = name;
       array.about = place["about"].text_or("");
+      array.buffer = place["buffer"].text_or("");
       array.type = element_named(place["type"]);
       for (const YamlPlace& extent :
            place["shape"].items("a list of expressions, for instance [n] or [rows, k]"))
@@ -175,7 +186,7 @@ class Reader {
       if (array.role == Role::kOutput) {
         if (place["draw"].defined())
           place["draw"].refuse("an output is not drawn; say `role: in_place` for what is both");
-      } else {
+      } else if (!is_written_) {
         array.draws = read_draws(place["draw"], array.type, lab_.folder);
       }
       lab_.arrays.push_back(std::move(array));
@@ -452,9 +463,15 @@ class Reader {
   YamlPlace root_;
   LabDeclaration lab_;
   std::set<std::string> names_;
+  bool is_written_ = false;
 };
 
 }  // namespace
+
+LabDeclaration read_written_call(const YamlPlace& python, const std::string& name,
+                                 const std::string& summary) {
+  return Reader(python).read_call_alone(name, summary);
+}
 
 LabDeclaration parse_lab(const std::string& text, const fs::path& file) {
   return Reader(text, file).read();

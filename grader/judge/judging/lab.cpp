@@ -1,5 +1,6 @@
 #include "judge/judging/lab.h"
 
+#include <algorithm>
 #include <set>
 
 #include "base/error.h"
@@ -24,6 +25,20 @@ std::vector<CaseSpec> Lab::read_cases(const YamlPlace& list) const {
 std::vector<CaseInput> Lab::cases_of_input(const std::filesystem::path&) const {
   throw UsageError("lab {} takes no --input: its cases are drawn or datasets, see `warpgrade labs {}`",
                    name(), name());
+}
+
+nlohmann::json Lab::dry_run_cases(const std::vector<CaseInput>& judged) const {
+  std::vector<CaseInput> inputs;
+  for (CaseSpec& spec : cases()) inputs.push_back({std::move(spec), {}});
+  inputs.insert(inputs.end(), judged.begin(), judged.end());
+  nlohmann::json list = nlohmann::json::array();
+  for (const CaseInput& input : inputs) {
+    for (nlohmann::json& values : call_numbers(input)) {
+      nlohmann::json entry{{"public", input.spec.set != "hidden"}, {"values", std::move(values)}};
+      if (std::find(list.begin(), list.end(), entry) == list.end()) list.push_back(std::move(entry));
+    }
+  }
+  return list;
 }
 
 void Lab::check_dataset(const CaseSpec&, const std::filesystem::path&) const {}

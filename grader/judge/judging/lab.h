@@ -71,6 +71,10 @@ class Lab {
   // A hash of the files beside the programs that say what the lab judges; empty: it is in the programs alone.
   virtual std::string definition() const { return ""; }
 
+  // What the dry run of a submission in Python is given (judge/runner/triton/README.md), for these cases and
+  // those that the lab knows beforehand: {"public": true, "values": {"n": 3}}, each once. Never an input.
+  nlohmann::json dry_run_cases(const std::vector<CaseInput>& judged) const;
+
   // Judges one case; returns the record's measured part (shape, outcome, verification, timing, ...). A
   // submission's fault is an outcome; throws JudgeFault for the judge's own.
   virtual nlohmann::json judge(const JudgeContext& context, const CaseInput& input) const = 0;
@@ -84,6 +88,9 @@ class Lab {
   virtual void make_ahead(const JudgeContext& /*context*/, const CaseInput& /*input*/) const {}
 
  private:
+  // The numbers of a case's calls in Python (reference/README.md). Several where they follow from an input that
+  // is not drawn yet; none where they follow from a file that is not given.
+  virtual std::vector<nlohmann::json> call_numbers(const CaseInput& /*input*/) const { return {}; }
   // Those of one item: more than one where it lists widths, as in `k: [32, 256]`.
   virtual std::vector<CaseSpec> read_item(const YamlPlace& item) const = 0;
 };

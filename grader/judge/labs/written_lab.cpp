@@ -4,6 +4,7 @@
 
 #include "base/files.h"
 #include "base/hash.h"
+#include "judge/declaration/python_contract.h"
 #include "warpgrade/datasets/csr_file.h"
 
 namespace warpgrade {
@@ -12,7 +13,7 @@ void WrittenLab::read_file(const std::string& name) {
   const auto file = declaration::declaration_file(name);
   const std::string text = read_text(file);
   const YamlPlace root = YamlPlace::parse(text, file.string());
-  root.only({"schema", "name", "summary", "judge", "terms", "baselines", "cases"});
+  root.only({"schema", "name", "summary", "judge", "terms", "baselines", "cases", "python"});
   name_ = declaration::read_lab_name(root, file.parent_path());
   root["judge"].word({"C++"});
   summary_ = root["summary"].text();
@@ -25,6 +26,7 @@ void WrittenLab::read_file(const std::string& name) {
                           std::move(baseline.libraries), baseline.every_pair});
   cases_ = read_cases(root["cases"]);
   if (cases_.empty()) root["cases"].fail("at least one case");
+  if (root["python"].defined()) declaration::read_python_contract(root, name_);  // tells mistakes
   definition_ = sha256(text);
 }
 

@@ -7,6 +7,7 @@
 #include "base/files.h"
 #include "base/toolchain.h"
 #include "base/yaml_place.h"
+#include "judge/declaration/python_contract.h"
 #include "judge/labs/apsp/apsp_lab.h"
 #include "judge/labs/gcn/gcn_lab.h"
 #include "judge/labs/histogram/histogram_lab.h"
@@ -108,6 +109,50 @@ TEST(LabCases, AMistakeIsToldWithFileLineKeyAndWhatWasExpected) {
             "own.yaml:2: cases[0].nodes: expected a whole");
   EXPECT_EQ(message_of("scan", "  - {id: a, n: many}").substr(0, 43),
             "own.yaml:2: cases[0].n: expected a whole nu");
+}
+
+// A submission's dry run sees what the parameters of the call say, and nothing else of an input.
+TEST(LabCases, ADryRunIsGivenTheNumbersOfTheCallAlone) {
+  std::size_t labs_in_python = 0;
+  for (const Lab* lab : labs()) {
+    const auto contract = declaration::find_python_contract(lab->name());
+    if (!contract) continue;
+    ++labs_in_python;
+    const json cases = lab->dry_run_cases({});
+    EXPECT_FALSE(cases.empty()) << lab->name();
+    std::set<std::string> parameters;
+    for (const auto& parameter : contract->lab.parameters) parameters.insert(parameter.name);
+    if (contract->functions.size() > 1) parameters.insert("function");
+    for (const json& each : cases) {
+      std::set<std::string> given;
+      for (const auto& [name, number] : each.at("values").items()) {
+        given.insert(name);
+        EXPECT_TRUE(number.is_number()) << each;
+      }
+      EXPECT_EQ(given, parameters) << lab->name();
+    }
+  }
+  EXPECT_EQ(labs_in_python, 13U);
+}
+
+TEST(LabCases, AMistakeInTheCallInPythonIsToldAtItsLine) {
+  const auto message_of = [](const std::string& functions) {
+    const std::string text =
+        "summary: sums\npython:\n  parameters: {n: int}\n  arrays:\n"
+        "    x: {type: fp32, shape: [n]}\n    y: {type: fp32, shape: [n], role: output}\n"
+        "  structures: {a: [n, x]}\n  plan: [n, stream]\n  functions:\n    run: " +
+        functions + "\n";
+    try {
+      declaration::read_python_contract(YamlPlace::parse(text, "lab.yaml"), "sums");
+      return std::string("nothing");
+    } catch (const UsageError& error) {
+      return std::string(error.what());
+    }
+  };
+  EXPECT_EQ(message_of("[a, {sum: y}, plan, stream]"), "nothing");
+  EXPECT_EQ(message_of("[a, {sum: z}, plan, stream]"),
+            "lab.yaml:10: python.functions.run[1].sum: z is no array, parameter or structure of this lab");
+  EXPECT_EQ(message_of("n"), "lab.yaml:10: python.functions.run: expected a list of names, got 'n'");
 }
 
 TEST(LabCases, AListOfWidthsMakesACaseEach) {

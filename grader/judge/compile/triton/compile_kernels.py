@@ -156,13 +156,14 @@ def in_silence() -> Iterator[None]:
 
 def dry_run(module: ModuleType, contract: Contract, memory: NoMemory, values: dict[str, int | float]) -> None:
     """What the judge calls for one case. An exception of its own the submission raises again when it is judged."""
-    addresses = {name: memory.allocate(1) for name in contract.description["arrays"]}
+    addresses = {each["buffer"]: memory.allocate(1) for each in contract.description["arrays"].values()}
     scalars = {each["name"]: 0.5 if "float" in each["type"] else 3 for each in contract.description["scalars"]}
     plan = None
-    if contract.has_plan and hasattr(module, "plan"):
+    if hasattr(module, "plan"):
         plan = module.plan(*contract.arguments("plan", values, addresses.__getitem__, None, 0))
-    module.run(*contract.arguments("run", values | scalars, addresses.__getitem__, plan, 0))
-    if contract.has_plan and hasattr(module, "free"):
+    run = contract.run_of(int(values.get("function", 0)))
+    getattr(module, run)(*contract.arguments(run, values | scalars, addresses.__getitem__, plan, 0))
+    if hasattr(module, "free"):
         module.free(plan)
 
 
@@ -345,7 +346,7 @@ def imported(contract: Contract) -> ModuleType:
 def check_call(module: ModuleType, contract: Contract, call: str) -> None:
     """The function that the judge calls has the contract's parameters, whatever their names."""
     function = getattr(module, call)
-    names = [each["name"] for each in contract.description[call]]
+    names = [each["name"] for each in contract.description["functions"][call]]
     try:
         signature = inspect.signature(function)
         signature.bind(*names)
@@ -368,10 +369,11 @@ def main() -> int:
     Autotuner.run = lambda tuner, *args, **kwargs: recorder.record_all(tuner, args, kwargs)
     try:
         module = imported(contract)
-        if not hasattr(module, "run"):
-            raise CannotCompileError(f"{shown(str(module.__file__))}:1: error: there is no function run")
-        for call in ("plan", "run") if contract.has_plan and hasattr(module, "plan") else ("run",):
-            check_call(module, contract, call)
+        for call in contract.functions:
+            if hasattr(module, call):
+                check_call(module, contract, call)
+            elif call != "plan":
+                raise CannotCompileError(f"{shown(str(module.__file__))}:1: error: there is no function {call}")
         record_cases(module, contract, recorder)
         made = compile_all(recorder)
     except CannotCompileError as error:

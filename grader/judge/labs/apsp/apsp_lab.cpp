@@ -52,6 +52,10 @@ class ApspLab : public WrittenLab {
   }
 
  private:
+  std::vector<nlohmann::json> call_numbers(const CaseInput& input) const override {
+    return {{{"n", input.spec.k}}};
+  }
+
   // {pattern: ring, n: 129}, or {graph: USA-road-d.NY, n: 150}: the first nodes of a breadth-first search,
   // all edges between them, weights drawn anew in each repetition. k, the width in records and policies,
   // is n.

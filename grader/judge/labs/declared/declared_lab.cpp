@@ -114,6 +114,13 @@ class DeclaredLab : public Lab {
     return spec;
   }
 
+  std::vector<nlohmann::json> call_numbers(const CaseInput& input) const override {
+    nlohmann::json values = nlohmann::json::object();
+    for (const auto& [name, value] : case_of(input.spec).values)
+      values[name] = value.is_whole ? nlohmann::json(value.whole) : nlohmann::json(value.real);
+    return {std::move(values)};
+  }
+
   // One of the file's, or one that came with its own words.
   CaseDeclaration case_of(const CaseSpec& spec) const {
     const auto words = spec.details.find("case");

@@ -94,6 +94,20 @@ class GcnLab : public WrittenLab {
   }
 
  private:
+  // How many entries a graph has is known once it is drawn: code for 1 entry, for a multiple of 16 and for other
+  // counts is made beforehand.
+  std::vector<nlohmann::json> call_numbers(const CaseInput& input) const override {
+    const std::int64_t vertices = input.spec.k;
+    std::vector<std::int64_t> entries{16 * vertices, 16 * vertices + 1};
+    if (vertices == 1) entries.push_back(1);
+    std::vector<nlohmann::json> numbers;
+    for (const std::int64_t nnz : entries)
+      numbers.push_back({{"function", static_cast<int>(shape_of_case(input.spec).op)},
+                         {"vertices", vertices},
+                         {"nnz", nnz}});
+    return numbers;
+  }
+
   // {id: xw-small, operator: xw, pattern: loops-only, vertices: 131, numbers: small}, or of a dataset
   // {operator: pipeline, graph: cora, vertices: 2708}.
   std::vector<CaseSpec> read_item(const YamlPlace& item) const override {

@@ -25,6 +25,11 @@ class HistogramLab : public WrittenLab {
   }
 
  private:
+  std::vector<nlohmann::json> call_numbers(const CaseInput& input) const override {
+    const Shape shape = shape_of_case(input.spec);
+    return {{{"count", shape.count}, {"nodes", shape.nodes}}};
+  }
+
   // {id: many-bins, pattern: uniform, ids: 60000, nodes: 600000}. k is 1: what a case has for a width.
   std::vector<CaseSpec> read_item(const YamlPlace& item) const override {
     std::set<std::string> keys = declaration::kCaseWords;

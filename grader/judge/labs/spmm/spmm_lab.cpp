@@ -3,6 +3,7 @@
 #include "judge/judging/figures.h"
 #include "judge/labs/spmm/far_columns.h"
 #include "judge/labs/written_lab.h"
+#include "warpgrade/datasets/csr_file.h"
 
 namespace warpgrade::spmm {
 namespace {
@@ -35,6 +36,19 @@ class SpmmLab : public WrittenLab {
   }
 
  private:
+  std::vector<nlohmann::json> call_numbers(const CaseInput& input) const override {
+    const auto numbers = [&](int rows, int cols, std::int64_t nnz) -> std::vector<nlohmann::json> {
+      return {{{"rows", rows}, {"cols", cols}, {"nnz", nnz}, {"k", input.spec.k}}};
+    };
+    if (input.spec.drawn) {
+      const datasets::Csr matrix = far_columns_matrix();
+      return numbers(matrix.rows, matrix.cols, matrix.nnz());
+    }
+    if (input.file.empty()) return {};
+    const auto matrix = datasets::CsrFile::open(input.file);
+    return numbers(matrix.rows(), matrix.cols(), matrix.nnz());
+  }
+
   // {graph: cora, k: [32, 256]}; `variant: true`: under other names; {pattern: far-columns}: of its
   // own width.
   std::vector<CaseSpec> read_item(const YamlPlace& item) const override {

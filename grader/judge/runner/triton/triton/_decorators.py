@@ -112,30 +112,69 @@ def heuristics(values: dict[str, Function]) -> Function:
 
 
 class Autotuner(_Launchable):
-    """Configurations of a kernel; the first that compiles is taken."""
+    """Configurations of a kernel. What plan() launches is tuned there; else the first that compiles is taken."""
 
-    def __init__(self, fn: Any, arg_names: list[str], configs: list[Config], prune: dict[str, Function]) -> None:  # noqa: ANN401
+    def __init__(
+        self,
+        fn: Any,  # noqa: ANN401
+        arg_names: list[str],
+        configs: list[Config],
+        key: list[str],
+        prune: dict[str, Function],
+        reset_to_zero: list[str],
+    ) -> None:
         self.fn, self.arg_names = fn, arg_names
         self.configs = configs or [Config({})]
+        self.key, self.reset_to_zero = key, reset_to_zero
         self.prune = prune.get("early_config_prune")
+        self.chosen: dict[tuple[object, ...], Config] = {}
 
     def run(self, *args: Any, grid: Any, **kwargs: Any) -> None:  # noqa: ANN401
-        """Launch with the first configuration."""
+        """Launch with the configuration that was chosen for such arguments."""
+        named = {**dict(zip(self.arg_names, args, strict=False)), **kwargs}
         configs = self.configs
         if self.prune is not None:
-            configs = self.prune(configs, dict(zip(self.arg_names, args, strict=False)), **kwargs)
-        chosen = next((c for c in configs if self.fn.is_compiled(args, {**kwargs, **c.all_kwargs()})), configs[0])
-        if chosen.pre_hook is not None:
-            chosen.pre_hook({**dict(zip(self.arg_names, args, strict=False)), **kwargs, **chosen.all_kwargs()})
-        self.fn.run(*args, grid=grid, **{**kwargs, **chosen.all_kwargs()})
+            configs = self.prune(configs, named, **kwargs)
+
+        def launch(config: Config) -> None:
+            if config.pre_hook is not None:
+                config.pre_hook({**named, **config.all_kwargs()})
+            self.fn.run(*args, grid=grid, **{**kwargs, **config.all_kwargs()})
+
+        def is_compiled(config: Config) -> bool:
+            return bool(self.fn.is_compiled(args, {**kwargs, **config.all_kwargs()}))
+
+        key = tuple(getattr(named[name], "shape", named[name]) for name in self.key if name in named)
+        if launcher().is_tuning and key not in self.chosen:
+            self._tune(key, [c for c in configs if is_compiled(c)], launch, named)
+        first = self.chosen.get(key)
+        launch(first if first is not None and is_compiled(first) else next(filter(is_compiled, configs), configs[0]))
+
+    def _tune(self, key: tuple[object, ...], configs: list[Config], launch: Function, named: dict[str, Any]) -> None:
+        """Run each; the quickest is kept, and the first where there is no GPU to time them."""
+        times = []
+        for config in configs:
+            for name in self.reset_to_zero:
+                named[name].zero_()
+            times.append(launcher().time_of(lambda config=config: launch(config)))  # type: ignore[misc]
+        for name in self.reset_to_zero:
+            named[name].zero_()
+        if times:
+            self.chosen[key] = configs[times.index(min(times))]
 
 
 def autotune(
-    configs: list[Config], key: list[str], prune_configs_by: dict[str, Function] | None = None, **_options: object
+    configs: list[Config],
+    key: list[str],
+    prune_configs_by: dict[str, Function] | None = None,
+    reset_to_zero: list[str] | None = None,
+    restore_value: list[str] | None = None,
+    **_options: object,
 ) -> Function:
     """Choose among configurations."""
-    del key  # one choice for all arguments
-    return lambda fn: Autotuner(fn, fn.arg_names, configs, prune_configs_by or {})
+    if restore_value:
+        raise ValueError("restore_value is not supported: launch the kernel in plan(), on arrays of your own")
+    return lambda fn: Autotuner(fn, fn.arg_names, configs, key, prune_configs_by or {}, reset_to_zero or [])
 
 
 def cdiv(x: int, y: int) -> int:

@@ -39,9 +39,21 @@ def number(bits: int, kind: str) -> int | float:
     return bits - 2**64 if bits >= 2**63 and not kind.startswith("uint") else bits
 
 
+class Structure:
+    """Arrays and numbers under one name, as a structure of C++ has them: `a.rows`."""
+
+    def __init__(self, name: str, fields: dict[str, Any]) -> None:
+        self.__dict__.update(fields)
+        self._name = name
+
+    def __getattr__(self, field: str) -> object:
+        known = ", ".join(name for name in self.__dict__ if not name.startswith("_"))
+        raise AttributeError(f"{self.__dict__.get('_name')} has no {field}; it has {known}")
+
+
 @dataclass
 class Contract:
-    """What is called with what."""
+    """What is called with what. A run's first number chooses among several functions."""
 
     description: dict[str, Any]
 
@@ -51,9 +63,14 @@ class Contract:
         return str(self.description["lab"])
 
     @property
-    def has_plan(self) -> bool:
-        """Whether run() is given what plan() returned."""
-        return bool(self.description["has_plan"])
+    def functions(self) -> list[str]:
+        """What a module may define, but for free()."""
+        return ["plan", *self.description["runs"]]
+
+    def run_of(self, number: int) -> str:
+        """The function that is timed: run(), or one of several."""
+        runs = self.description["runs"]
+        return str(runs[number if len(runs) > 1 else 0])
 
     def parameters(self, bits: list[int]) -> dict[str, int | float]:
         """The numbers that are the same in all runs."""
@@ -75,16 +92,15 @@ class Contract:
     def arguments(
         self, call: str, values: dict[str, int | float], address_of: Callable[[str], int], plan: object, stream: int
     ) -> list[Any]:
-        """What `run` or `plan` is called with. `values`: parameters, and of a run its scalars."""
-        given: list[Any] = []
-        for each in self.description[call]:
-            name, kind = each["name"], each["kind"]
-            if kind == "array":
-                given.append(self.tensor(name, address_of(name), values))
-            elif kind == "plan":
-                given.append(plan)
-            elif kind == "stream":
-                given.append(stream)
-            else:
-                given.append(values[name])
-        return given
+        """What a function is called with. `values`: parameters, and of a run its scalars."""
+        known = {**values, "plan": plan, "stream": stream}
+        return [self._given(each, known, address_of) for each in self.description["functions"][call]]
+
+    def _given(self, each: dict[str, Any], known: dict[str, Any], address_of: Callable[[str], int]) -> object:
+        of, kind = each.get("of", each["name"]), each["kind"]
+        if kind == "array":
+            return self.tensor(of, address_of(self.description["arrays"][of]["buffer"]), known)
+        if kind == "structure":
+            fields = {field["name"]: self._given(field, known, address_of) for field in each["fields"]}
+            return Structure(each["name"], fields)
+        return known[of]

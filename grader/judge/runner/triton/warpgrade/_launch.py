@@ -27,6 +27,9 @@ _C_TYPES: dict[str, Any] = {
 }
 
 
+TURNS = 8  # of a launch that is timed
+
+
 class NotCompiledError(RuntimeError):
     """A launch that the compile box did not see."""
 
@@ -53,10 +56,17 @@ class Launcher:
         made = json.loads((folder / "kernels.json").read_text(encoding="utf-8"))
         self.failed: dict[str, str] = {each["key"]: each["message"] for each in made["failed"]}
         self.kernels = {each["key"]: _Compiled(runtime, folder, each) for each in made["kernels"]}
+        self.is_tuning = False  # while plan() runs
+        self.has_gpu = bool(made.get("for_gpu"))
 
     def has(self, key: str) -> bool:
         """Whether the compile box made it."""
         return key in self.kernels
+
+    def time_of(self, launch: Callable[[], None]) -> float:
+        """A launch's milliseconds on a GPU. The emulator measures no speed: there it runs once, to be checked."""
+        launch()
+        return self.runtime.time_of(launch, TURNS) if self.has_gpu else 0.0
 
     def launch(
         self,

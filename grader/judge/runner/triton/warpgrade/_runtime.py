@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_uint, c_uint32, c_void_p
+from collections.abc import Callable
+from ctypes import POINTER, byref, c_char_p, c_float, c_int, c_size_t, c_uint, c_uint32, c_void_p
 from pathlib import Path
 
 _WRAPPER_MAGIC = 0x466243B1
@@ -60,6 +61,15 @@ class Runtime:
         self._free.argtypes = [c_void_p]
         self._memset = get("cudaMemsetAsync")
         self._memset.argtypes = [c_void_p, c_int, c_size_t, c_void_p]
+        self._event_create = get("cudaEventCreate")
+        self._event_create.argtypes = [POINTER(c_void_p)]
+        self._event_record = get("cudaEventRecord")
+        self._event_record.argtypes = [c_void_p, c_void_p]
+        self._event_wait = get("cudaEventSynchronize")
+        self._event_wait.argtypes = [c_void_p]
+        self._elapsed = get("cudaEventElapsedTime")
+        self._elapsed.argtypes = [POINTER(c_float), c_void_p, c_void_p]
+        self._events: list[c_void_p] = []
         self._error_name = get("cudaGetErrorName")
         self._error_name.restype = c_char_p
         self.last_error = get("cudaGetLastError")
@@ -123,6 +133,22 @@ class Runtime:
         config.grid.x, config.grid.y, config.grid.z = grid
         config.stream = self.stream
         return int(self._launch(byref(config), symbol, arguments))
+
+    def time_of(self, launch: Callable[[], None], turns: int) -> float:
+        """Milliseconds between two events of the device around so many launches."""
+        while len(self._events) < 2:  # noqa: PLR2004
+            event = c_void_p()
+            self.check(self._event_create(byref(event)), "cudaEventCreate")
+            self._events.append(event)
+        begin, end = self._events
+        self.check(self._event_record(begin, self.stream), "cudaEventRecord")
+        for _ in range(turns):
+            launch()
+        self.check(self._event_record(end, self.stream), "cudaEventRecord")
+        self.check(self._event_wait(end), "cudaEventSynchronize")
+        milliseconds = c_float()
+        self.check(self._elapsed(byref(milliseconds), begin, end), "cudaEventElapsedTime")
+        return milliseconds.value
 
     def allocate(self, size: int) -> int:
         """Device memory."""

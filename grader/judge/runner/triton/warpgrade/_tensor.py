@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,19 @@ class _Owned:
             self.memory.release(self.address)
 
 
+def _unreadable(self: Tensor, *_args: object) -> Any:  # noqa: ANN401
+    raise TypeError(
+        f"{self!r} is device memory, which Python cannot read: run() may choose by shapes and numbers alone. "
+        "What depends on what an array holds belongs into a kernel, one that plan() launches, too"
+    )
+
+
 class Tensor:
     """An array, row-major, without gaps."""
+
+    item = tolist = cpu = numpy = _unreadable
+    __bool__ = __int__ = __float__ = __index__ = __iter__ = _unreadable
+    __lt__ = __le__ = __gt__ = __ge__ = _unreadable
 
     def __init__(self, address: int, shape: tuple[int, ...], dtype: DType, owner: object = None) -> None:
         self._address = address
