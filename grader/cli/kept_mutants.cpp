@@ -35,7 +35,7 @@ std::string judged_text(const fs::path& file) {
     judged.push_back(one);
   }
   lab["cases"] = judged;
-  for (const char* key : {"work", "terms", "baselines", "summary"}) lab.remove(key);
+  for (const char* key : {"work", "terms", "baselines", "summary", "python"}) lab.remove(key);
   return YAML::Dump(lab);
 }
 
