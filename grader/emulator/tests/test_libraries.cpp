@@ -54,7 +54,8 @@ TEST(Libraries, name_what_a_product_of_cublaslt_wants) {
   for (const auto& [argument, parts] : told) {
     const Result r = run("cublasLt_host", argument);
     for (const std::string& part : parts)
-      EXPECT_NE(("\n" + r.output).find(part), std::string::npos) << argument << ": want " << part << "\n" << r.output;
+      EXPECT_NE(("\n" + r.output).find(part), std::string::npos) << argument << ": want " << part << "\n"
+                                                                 << r.output;
   }
 }
 
