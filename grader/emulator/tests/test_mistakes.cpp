@@ -144,7 +144,6 @@ INSTANTIATE_TEST_SUITE_P(
                     LeftOut{"packing_conversion", "unsupported cvt.pack.sat.s16.s32"},
                     LeftOut{"vector_maximum", "unsupported red.global.max.noftz.v2.f16x2"},
                     LeftOut{"memset_3d", "(the device's runtime)", "nested_launches"},
-                    LeftOut{"ipc", "unsupported call of cudaIpcGetMemHandle"},
                     LeftOut{"semaphore", "unsupported call of cudaGraphAddExternalSemaphoresSignalNode"}),
     [](const auto& test) { return test.param.argument; });
 
