@@ -1,4 +1,4 @@
-// mma.sync and wmma.mma: d = a * b + c by a whole warp.
+// mma.sync, mma.sp and wmma.mma: d = a * b + c by a whole warp.
 //
 // Integers and f64 are exact as PTX defines them (f64: fused multiply-adds along k, rising). For the others
 // PTX leaves order and rounding open: here products are exact, the sum is formed in double and rounded once
@@ -80,10 +80,38 @@ void scatter_floats(Warp& w, const Fragment2D& layout, const MatrixOperands& o, 
   }
 }
 
+// A as mma.sp stores it, with zeros between. Of a chunk each pair of bits is the place of an element; of tf32, which
+// has one a chunk, the upper pair is that of its upper half.
+template <class Sum>
+void gather_sparse(Warp& w, const MatrixOperands& o, Sum* out) {
+  MatrixShape half = o.shape;
+  half.k /= 2;
+  alignas(64) Sum stored[kLargestOperand];
+  gather(w, Fragment2D(Part::a, half, bits_of_element(o.a_type)), o.a, o.a_type, stored);
+  std::memset(static_cast<void*>(out), 0, sizeof(Sum) * o.shape.m * o.shape.k);
+  const uint32_t* words = lanes<uint32_t>(w, o.metadata);
+  const SparseChunks chunks{o.shape, bits_of_element(o.a_type)};
+  for (uint32_t row = 0; row < o.shape.m; ++row) {
+    for (uint32_t chunk = 0; chunk < chunks.count(); ++chunk) {
+      const auto [lane, bit] = chunks.place(row, chunk, o.selector);
+      const uint32_t places = words[lane] >> bit;
+      const Sum* from = stored + row * half.k + chunk * chunks.stored();
+      Sum* to = out + row * o.shape.k + chunk * chunks.width();
+      if (chunks.stored() == 1) {
+        to[places >> 3 & 1] = from[0];
+      } else {
+        to[places & 3] = from[0];
+        to[places >> 2 & 3] = from[1];
+      }
+    }
+  }
+}
+
 const MatrixOperands& operands_of(const Warp& w, const Inst& i) {
   return w.block->program->matrices[i.target];
 }
 
+template <bool kSparse>
 void mma_float(Warp& w, const Inst& i) {
   const Gathering gathering(w, i, i.e);
   if (w.mask == 0) return;
@@ -91,7 +119,10 @@ void mma_float(Warp& w, const Inst& i) {
   const MatrixOperands& o = operands_of(w, i);
   const Fragment2D accumulator(Part::accumulator, o.shape, 32);
   Matrices<double> x;
-  gather(w, Fragment2D(Part::a, o.shape, bits_of_element(o.a_type)), o.a, o.a_type, x.a);
+  if (kSparse)
+    gather_sparse(w, o, x.a);
+  else
+    gather(w, Fragment2D(Part::a, o.shape, bits_of_element(o.a_type)), o.a, o.a_type, x.a);
   gather(w, Fragment2D(Part::b, o.shape, bits_of_element(o.b_type)), o.b, o.b_type, x.b);
   gather(w, accumulator, o.c, o.accumulator, x.d);
   multiply_add(o.shape, x);
@@ -110,6 +141,7 @@ void binary_products(const MatrixOperands& o, uint32_t words, Matrices<int64_t>&
   }
 }
 
+template <bool kSparse>
 void mma_integer(Warp& w, const Inst& i) {
   const Gathering gathering(w, i, i.e);
   if (w.mask == 0) return;
@@ -120,7 +152,10 @@ void mma_integer(Warp& w, const Inst& i) {
   const MatrixShape s = bits ? MatrixShape{o.shape.m, o.shape.n, uint16_t(o.shape.k / 32)} : o.shape;
   const Fragment2D accumulator(Part::accumulator, s, 32);
   Matrices<int64_t> x;
-  gather(w, Fragment2D(Part::a, s, bits ? 32 : bits_of_element(o.a_type)), o.a, o.a_type, x.a);
+  if (kSparse)
+    gather_sparse(w, o, x.a);
+  else
+    gather(w, Fragment2D(Part::a, s, bits ? 32 : bits_of_element(o.a_type)), o.a, o.a_type, x.a);
   gather(w, Fragment2D(Part::b, s, bits ? 32 : bits_of_element(o.b_type)), o.b, o.b_type, x.b);
   gather(w, accumulator, o.c, Element::s32, x.d);
   bits ? binary_products(o, s.k, x) : multiply_add(s, x);
@@ -236,8 +271,10 @@ void mma_quad_pairs(Warp& w, const Inst& i) {
 }  // namespace
 
 void add_mma_handlers(HandlerTable& t) {
-  t.add(mma_float, "mma.float");
-  t.add(mma_integer, "mma.integer");
+  t.add(mma_float<false>, "mma.float");
+  t.add(mma_float<true>, "mma.sparse_float");
+  t.add(mma_integer<false>, "mma.integer");
+  t.add(mma_integer<true>, "mma.sparse_integer");
   t.add(mma_double, "mma.double");
   t.add(mma_quad_pairs, "mma.m8n8k4");
 }
