@@ -77,7 +77,7 @@ def test_each_function_is_refused_by_name_and_once(record: Path) -> None:
         asked = ask(library, names)
         assert asked.returncode == 0, asked.stderr[-2000:]
     lines = asked.stderr.splitlines()
-    if record.name.startswith(("libnvToolsExt", "libnvtx3interop")):  # marks for a profiler: there is nothing to leave out
+    if record.name.startswith(("libnvToolsExt", "libnvtx3interop")):  # marks for a profiler: nothing is left out
         assert lines == []
         return
     said = [line for line in lines if line.startswith("emulator: ")]

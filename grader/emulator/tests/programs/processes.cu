@@ -1,6 +1,7 @@
 // Several processes on one device, in the way of NVIDIA's sample simpleIPC: memory and events of one process in
 // another. Each process runs this program; they talk over pipes. The same source runs on a GPU. With an argument:
 // mistakes.
+#include <cuda.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -94,6 +95,51 @@ void expect_all(const int* data, int want, const char* what) {
   }
 }
 
+template <class Function>
+Function* of_driver(const char* name) {
+  void* function = nullptr;
+  cudaDriverEntryPointQueryResult found;
+#if CUDART_VERSION >= 12050
+  CHECK_CUDA(cudaGetDriverEntryPointByVersion(name, &function, 12000, cudaEnableDefault, &found));
+#else
+  CHECK_CUDA(cudaGetDriverEntryPoint(name, &function, cudaEnableDefault, &found));
+#endif
+  if (function == nullptr) std::exit(105);
+  return reinterpret_cast<Function*>(function);
+}
+
+// The driver's functions, which know what the runtime has opened.
+void open_by_driver(const Handles& handles, const int* data) {
+  CUipcMemHandle memory;
+  CUipcEventHandle filled;
+  memcpy(&memory, &handles.data, sizeof memory);
+  memcpy(&filled, &handles.filled, sizeof filled);
+  CUdeviceptr address = 0;
+  CUevent event = nullptr;
+  expect(of_driver<CUresult(CUdeviceptr*, CUipcMemHandle, unsigned)>("cuIpcOpenMemHandle")(
+             &address, memory, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS) == CUDA_SUCCESS,
+         "cuIpcOpenMemHandle");
+  expect(address == reinterpret_cast<CUdeviceptr>(data), "one address for the driver and the runtime");
+  expect(of_driver<CUresult(CUdeviceptr)>("cuIpcCloseMemHandle")(address) == CUDA_SUCCESS,
+         "cuIpcCloseMemHandle");
+  expect(
+      of_driver<CUresult(CUevent*, CUipcEventHandle)>("cuIpcOpenEventHandle")(&event, filled) == CUDA_SUCCESS,
+      "cuIpcOpenEventHandle");
+  expect(of_driver<CUresult(CUevent)>("cuEventSynchronize")(event) == CUDA_SUCCESS, "cuEventSynchronize");
+  CHECK_CUDA(cudaEventDestroy(event));
+  int* own = nullptr;
+  CHECK_CUDA(cudaMalloc(&own, 64));
+  expect(of_driver<CUresult(CUipcMemHandle*, CUdeviceptr)>("cuIpcGetMemHandle")(
+             &memory, reinterpret_cast<CUdeviceptr>(own)) == CUDA_SUCCESS,
+         "cuIpcGetMemHandle");
+  event = new_event();
+  expect(
+      of_driver<CUresult(CUipcEventHandle*, CUevent)>("cuIpcGetEventHandle")(&filled, event) == CUDA_SUCCESS,
+      "cuIpcGetEventHandle");
+  CHECK_CUDA(cudaEventDestroy(event));
+  CHECK_CUDA(cudaFree(own));
+}
+
 // Waits for the parent's work without asking it, adds, and gives an event of its own back.
 int child() {
   const auto handles = receive<Handles>(0);
@@ -116,6 +162,7 @@ int child() {
   CHECK_CUDA(cudaStreamSynchronize(stream));
   CHECK_CUDA(cudaEventQuery(filled));
   expect_all(data, 1005, "the parent's memory in the child");
+  open_by_driver(handles, data);
   cudaEvent_t added = new_event();
   CHECK_CUDA(cudaEventRecord(added, stream));
   cudaIpcEventHandle_t handle;
