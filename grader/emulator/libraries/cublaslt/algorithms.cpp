@@ -1,4 +1,5 @@
-// What a program asks about algorithms. There is one, which takes all that the library computes and no workspace.
+// What a program asks about algorithms. There is one, which takes all that the library computes and no workspace; it goes
+// by any number, since programs carry numbers of NVIDIA's library with them.
 #include "cublaslt/problem.h"
 
 namespace warpgrade::cublaslt {
@@ -132,8 +133,10 @@ cublasStatus_t cublasLtMatmulAlgoInit(cublasLtHandle_t handle, cublasComputeType
                                       cudaDataType_t, cudaDataType_t, cudaDataType_t, cudaDataType_t, int id,
                                       cublasLtMatmulAlgo_t* algorithm) {
   if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
-  if (id != Algorithm{}.id || algorithm == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
-  *algorithm = found(nullptr).algo;
+  if (id < 0 || algorithm == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
+  Algorithm numbered;
+  numbered.id = id;
+  std::memcpy(algorithm, &numbered, sizeof numbered);
   return CUBLAS_STATUS_SUCCESS;
 }
 

@@ -474,6 +474,45 @@ void algorithms() {
   c.expect_near("a configured algorithm");
 }
 
+// An algorithm by a number that the program brings with it, as in NVIDIA's sample LtDgemmPresetAlgo; and matrices whose
+// addresses lie in arrays of the device, as in LtHSHgemmPointerArrayBatchSimple.
+void presets_and_pointers() {
+  constexpr int m = 9, n = 6, k = 7, batch = 3;
+  Matrices<double> a(m, k, 1, 0, batch), b(k, n, 2, 0, batch), c(m, n, 3, 0, batch);
+  cublasLtMatmulAlgo_t algorithm;
+  CHECK_LT(cublasLtMatmulAlgoInit(g_handle, CUBLAS_COMPUTE_64F, CUDA_R_64F, CUDA_R_64F, CUDA_R_64F,
+                                  CUDA_R_64F, CUDA_R_64F, 10, &algorithm));
+  const int32_t splits = 256;
+  CHECK_LT(cublasLtMatmulAlgoConfigSetAttribute(&algorithm, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, &splits,
+                                                sizeof splits));
+  int32_t id = 0;
+  CHECK_LT(
+      cublasLtMatmulAlgoConfigGetAttribute(&algorithm, CUBLASLT_ALGO_CONFIG_ID, &id, sizeof id, nullptr));
+  expect(id == 10, "the number of an algorithm");
+#if CUBLAS_VER_MAJOR >= 13
+  const auto pointers = [](Matrices<double>& of) {
+    std::vector<double*> host;
+    for (int i = batch - 1; i >= 0; --i) host.push_back(of.device + of.stride * i);
+    double** device = nullptr;
+    CHECK_CUDA(cudaMalloc(&device, batch * sizeof(double*)));
+    CHECK_CUDA(cudaMemcpy(device, host.data(), batch * sizeof(double*), cudaMemcpyHostToDevice));
+    of.set(CUBLASLT_MATRIX_LAYOUT_BATCH_MODE, uint32_t(CUBLASLT_BATCH_MODE_POINTER_ARRAY));
+    return device;
+  };
+  double **as = pointers(a), **bs = pointers(b), **cs = pointers(c);
+  Operation op(CUBLAS_COMPUTE_64F, CUDA_R_64F);
+  const double alpha = 2, beta = 0.5;
+  CHECK_LT(cublasLtMatmul(g_handle, op.it, &alpha, as, a.layout, bs, b.layout, &beta, cs, c.layout, cs,
+                          c.layout, &algorithm, nullptr, 0, nullptr));
+  for (int i = 0; i < batch; ++i)
+    for (int y = 0; y < n; ++y)
+      for (int x = 0; x < m; ++x)
+        c.put(i, x, y, 2 * product<double, double>(a, false, b, false, i, x, y, k) + 0.5 * c.at(i, x, y));
+  c.expect_near("matrices by pointers");
+  for (double** array : {as, bs, cs}) cudaFree(array);
+#endif
+}
+
 // A program's own memory for descriptors.
 void descriptors_on_the_stack() {
   cublasLtMatrixLayoutOpaque_t layout;
@@ -601,6 +640,7 @@ int main(int argc, char** argv) {
     transforms<__half>(CUDA_R_32F);
     transforms<int8_t>(CUDA_R_32I);
     algorithms();
+    presets_and_pointers();
     descriptors_on_the_stack();
     beside_cublas();
   }
