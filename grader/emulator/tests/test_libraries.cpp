@@ -46,7 +46,7 @@ TEST(Libraries, name_what_a_product_of_cublaslt_wants) {
       {"epilogue", {"with CUBLASLT_MATMUL_DESC_EPILOGUE 1024 (cuBLASLt): it needs a GPU", "\n15\n"}},
       {"bias", {"the epilogue needs CUBLASLT_MATMUL_DESC_BIAS_POINTER", "\n7\n"}},
       {"aux", {"EPILOGUE_AUX_LD is 8, expected a multiple of 128 of at least 6, the rows of D", "\n7\n"}},
-      {"order", {"with CUBLASLT_MATRIX_LAYOUT_ORDER 3 of A", "\n15\n"}},
+      {"order", {"with CUBLASLT_MATRIX_LAYOUT_ORDER 9 of A", "\n15\n"}},
       {"complex", {"with CUBLASLT_MATRIX_LAYOUT_TYPE of complex numbers", "\n15\n"}},
       {"fp8", {"need compute capability 8.9, and the device has 8.0", "\n15\n"}},
       {"captured", {"a function of cuBLASLt in a captured stream", "\n15\n"}},

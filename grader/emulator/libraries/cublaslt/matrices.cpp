@@ -11,22 +11,31 @@ namespace {
 constexpr int64_t kGroup = 32;
 
 bool is_in_groups(const Layout& layout) {
-  return layout.order == CUBLASLT_ORDER_COL32 || layout.order == CUBLASLT_ORDER_COL32_2R_4R4;
+  return layout.order == CUBLASLT_ORDER_COL32 || layout.order == CUBLASLT_ORDER_COL4_4R2_8C ||
+         layout.order == CUBLASLT_ORDER_COL32_2R_4R4;
 }
 
 int64_t groups_of(const Layout& layout) {
   return (static_cast<int64_t>(layout.columns) + kGroup - 1) / kGroup;
 }
 
-// Elements of a group. The last column of a matrix of CUBLASLT_ORDER_COL32_2R_4R4 ends with its tile of 32 rows.
+// Elements of a group, which ends with a whole tile of rows.
 int64_t group_size(const Layout& layout) {
   const auto rows = static_cast<int64_t>(layout.rows);
-  return kGroup * (layout.order == CUBLASLT_ORDER_COL32 ? rows : (rows + kGroup - 1) / kGroup * kGroup);
+  const int64_t tile = layout.order == CUBLASLT_ORDER_COL32         ? 1
+                       : layout.order == CUBLASLT_ORDER_COL4_4R2_8C ? 8
+                                                                    : 32;
+  return kGroup * ((rows + tile - 1) / tile * tile);
 }
 
-// As cublasLt.h describes cublasLtOrder_t.
+// As cublasLt.h describes cublasLtOrder_t. It draws no picture of CUBLASLT_ORDER_COL4_4R2_8C: NVIDIA's FasterTransformer
+// fills such matrices on the host (index_CUBLASLT_ORDER_COL4_4R2_8C of weight_quantize_op).
 int64_t place_in_group(const Layout& layout, int64_t row, int64_t column) {
   if (layout.order == CUBLASLT_ORDER_COL32) return row * kGroup + column;
+  if (layout.order == CUBLASLT_ORDER_COL4_4R2_8C) {
+    const int64_t r = row % 8, half = column % 8 / 4;
+    return row / 8 * 8 * kGroup + (r % 2 * 4 + column / 8) * kGroup + (half * 4 + r / 2) * 4 + column % 4;
+  }
   const int64_t r = row % kGroup;
   return (row / kGroup * kGroup + ((r % 8) / 2 * 4 + r / 8) * 2 + r % 2) * kGroup + column;
 }

@@ -124,6 +124,10 @@ struct Matrices {
     if (order == CUBLASLT_ORDER_ROW) return first + size_t(r) * ld + c;
     const size_t group = first + size_t(c / 32) * ld;
     if (order == CUBLASLT_ORDER_COL32) return group + r * 32 + c % 32;
+    // As NVIDIA's FasterTransformer has it, index_CUBLASLT_ORDER_COL4_4R2_8C() in weight_quantize_op.
+    if (order == CUBLASLT_ORDER_COL4_4R2_8C)
+      return group + ((((r >> 3) << 3) + ((r & 1) << 2) + ((c & 31) >> 3)) << 5) +
+             ((((c & 7) >= 4 ? 4 : 0) + ((r & 7) >> 1)) << 2) + (c & 3);
     const int row = r % 32;
     return group + r / 32 * 1024 + (((row % 8) / 2 * 4 + row / 8) * 2 + row % 2) * 32 + c % 32;
   }
@@ -217,6 +221,22 @@ void products(const char* name, cublasComputeType_t compute, cudaDataType scale,
           d.put(i, x, y,
                 value_of(alpha) * product<AB, CD>(a, ta, b, tb, i, x, y, k) + value_of(beta) * c.at(i, x, y));
     d.expect_near(std::string(name) + " " + std::to_string(kind));
+  }
+}
+
+// Orders in tiles, as in NVIDIA's sample LtIgemmTensor: A and C of COL32, B transposed.
+void products_in_tiles() {
+  constexpr int m = 37, n = 21, k = 70;
+  const int32_t alpha = 1, beta = 0;
+  for (const int order : {3, 4}) {
+    Matrices<int8_t> a(m, k, 1, CUBLASLT_ORDER_COL32), b(n, k, 2, order);
+    Matrices<int32_t> c(m, n, 3, CUBLASLT_ORDER_COL32);
+    Operation op(CUBLAS_COMPUTE_32I, CUDA_R_32I);
+    op.set(CUBLASLT_MATMUL_DESC_TRANSB, int32_t(CUBLAS_OP_T));
+    CHECK_LT(multiply(op, &alpha, a, b, &beta, c, c));
+    for (int y = 0; y < n; ++y)
+      for (int x = 0; x < m; ++x) c.put(0, x, y, product<int8_t, int32_t>(a, false, b, true, 0, x, y, k));
+    c.expect_near("a product in tiles of order " + std::to_string(order), 0);
   }
 }
 
@@ -375,7 +395,7 @@ void transforms(cudaDataType scale) {
   const auto scalar = [&](const float& x, const int32_t& y) {
     return whole ? (const void*)&y : (const void*)&x;
   };
-  for (const int order : {0, 1, 2, 4}) {
+  for (const int order : {0, 1, 2, 3, 4}) {
     Matrices<T> a(columns, rows, 1), b(rows, columns, 2, CUBLASLT_ORDER_ROW), c(rows, columns, 3, order),
         back(rows, columns, 4);
     cublasLtMatrixTransformDesc_t how;
@@ -578,7 +598,7 @@ void refusals(const std::string& which) {
     op.set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, int64_t(8));
     std::printf("%d\n", multiply(op, &alpha, a, b, &beta, c, c));
   } else if (which == "order") {
-    a.set(CUBLASLT_MATRIX_LAYOUT_ORDER, int32_t(CUBLASLT_ORDER_COL4_4R2_8C));
+    a.set(CUBLASLT_MATRIX_LAYOUT_ORDER, int32_t(9));
     std::printf("%d\n", multiply(op, &alpha, a, b, &beta, c, c));
   } else if (which == "complex") {
     a.set(CUBLASLT_MATRIX_LAYOUT_TYPE, uint32_t(CUDA_C_32F));
@@ -630,6 +650,7 @@ int main(int argc, char** argv) {
     products<__nv_bfloat16, float, float>("bfloat16 into float", CUBLAS_COMPUTE_32F, CUDA_R_32F, 0.5, 1);
     products<int8_t, int32_t, int32_t>("8-bit integers", CUBLAS_COMPUTE_32I, CUDA_R_32I, 2, -1);
     products<int8_t, int8_t, float>("8-bit integers, scaled", CUBLAS_COMPUTE_32I, CUDA_R_32F, 1.0 / 16, 1);
+    products_in_tiles();
     strides_of_zero();
     pointer_modes();
     epilogues<float, float, float>("float", CUBLAS_COMPUTE_32F, CUDA_R_32F);
