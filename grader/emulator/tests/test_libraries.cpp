@@ -50,7 +50,8 @@ TEST(Libraries, name_what_a_product_of_cublaslt_wants) {
       {"complex", {"with CUBLASLT_MATRIX_LAYOUT_TYPE of complex numbers", "\n15\n"}},
       {"fp8", {"need compute capability 8.9, and the device has 8.0", "\n15\n"}},
       {"captured", {"a function of cuBLASLt in a captured stream", "\n15\n"}},
-      {"overrun", {overrun, "\n13\n"}}};
+      {"overrun", {overrun, "\n13\n"}},
+      {"beyond", {overrun, "a copy of 24 bytes at offset 108 leaves `device`", "\n13\n"}}};
   for (const auto& [argument, parts] : told) {
     const Result r = run("cublasLt_host", argument);
     for (const std::string& part : parts)

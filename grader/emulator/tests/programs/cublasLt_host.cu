@@ -616,8 +616,9 @@ void refusals(const std::string& which) {
     std::printf("%d\n", cublasLtMatmul(g_handle, op.it, &alpha, a.device, a.layout, b.device, b.layout, &beta,
                                        c.device, c.layout, c.device, c.layout, nullptr, nullptr, 0, stream));
     cudaStreamEndCapture(stream, &graph);
-  } else {  // the last column of D ends behind its allocation
-    float* late = c.device + 20;
+  } else {  // the last column of D ends behind its allocation, or lies behind it as a whole
+    Matrices<float> few(6, 1, 4);
+    float* late = which == "overrun" ? c.device + 20 : few.device;
     const auto multiply_late = [&](const void* x, const void* y) {
       const auto layout = c.layout;
       return cublasLtMatmul(  // MISTAKE overrun
