@@ -9,8 +9,10 @@
 #include <cuda_runtime_api.h>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -103,6 +105,23 @@ struct RowsCopy {
   };
   Side to, from;
   uint64_t width = 0, height = 1, depth = 1;
+};
+
+// What one process gives to another, by whatever way it has.
+using IpcHandle = std::array<char, CUDA_IPC_HANDLE_SIZE>;
+
+// An event's state in memory that several processes share: how often it was recorded, and which of these
+// records is the last that was reached.
+struct SharedEvent {
+  std::atomic<uint64_t> recorded{0}, reached{0};
+
+  // `record` or a later one.
+  bool has_reached(uint64_t record) const { return reached.load() >= record; }
+  void reach(uint64_t record) {
+    uint64_t last = reached.load();
+    while (last < record && !reached.compare_exchange_weak(last, record)) {
+    }
+  }
 };
 
 // A node of a graph that a backend launches as a whole.
@@ -250,6 +269,19 @@ class Backend {
   virtual cudaError_t synchronize_event(EventId event) = 0;
   virtual cudaError_t query_event(EventId event) = 0;
   virtual cudaError_t elapsed(EventId start, EventId end, float& milliseconds) = 0;
+
+  // --- memory and events of several processes (runtime_ipc.cpp). Errors other than of arguments are told by
+  // the backend. ---
+  virtual bool has_ipc() const { return false; }
+  virtual cudaError_t share_memory(uint64_t /*address*/, IpcHandle&) { return cudaErrorNotSupported; }
+  virtual cudaError_t open_memory(const IpcHandle&, uint64_t& /*address*/) { return cudaErrorNotSupported; }
+  virtual cudaError_t close_memory(uint64_t /*address*/) { return cudaErrorNotSupported; }
+  // Of a new event, or of one that another process has.
+  virtual std::shared_ptr<SharedEvent> new_shared_event() { return nullptr; }
+  virtual cudaError_t share_event(const SharedEvent&, IpcHandle&) { return cudaErrorNotSupported; }
+  virtual cudaError_t open_event(const IpcHandle&, std::shared_ptr<SharedEvent>&) {
+    return cudaErrorNotSupported;
+  }
 
   // --- graphs: parts that are launched together. Copies name no pageable memory of the host. ---
   virtual bool has_graphs() const { return false; }

@@ -1,6 +1,9 @@
 // Streams, events and host functions.
 #include <cuda_runtime_api.h>
 
+#include <chrono>
+#include <thread>
+
 #include "cudart/capture.h"
 #include "cudart/errors.h"
 #include "cudart/host_functions.h"
@@ -31,11 +34,30 @@ cudaError_t look_at(cudaStream_t handle, Patience patience) {
                                             : backend().query_stream(stream->in_backend));
 }
 
+// Another process carries out what is before the record: nothing tells here when it has.
+cudaError_t await(const SharedEvent& event, uint64_t record) {
+  while (!event.has_reached(record)) std::this_thread::sleep_for(std::chrono::microseconds(200));
+  return cudaSuccess;
+}
+
+cudaError_t look_at_shared(const SharedEvent& event, Patience patience) {
+  const uint64_t last = event.recorded.load();
+  if (patience == Patience::waits) return await(event, last);
+  return event.has_reached(last) ? cudaSuccess : cudaErrorNotReady;
+}
+
+cudaError_t wait_for_shared(Stream& stream, const std::shared_ptr<SharedEvent>& event) {
+  const uint64_t last = event->recorded.load();
+  if (event->has_reached(last)) return cudaSuccess;
+  return run_beside(stream, [event, last](StreamId) { return await(*event, last); });
+}
+
 cudaError_t look_at(cudaEvent_t handle, Patience patience) {
   CUDART_RETURN_IF_STICKY();
   Event* event = find_event(handle);
   if (event == nullptr) return record(cudaErrorInvalidResourceHandle);
   if (const cudaError_t error = refuse_captured_event(*event); error != cudaSuccess) return record(error);
+  if (event->shared) return record(look_at_shared(*event->shared, patience));
   if (!event->recorded) return cudaSuccess;
   if (const cudaError_t error = look_at_held(*event, patience); error != cudaSuccess) return record(error);
   return record(patience == Patience::waits ? backend().synchronize_event(event->in_backend)
@@ -100,6 +122,10 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream_handle, cudaEvent_t event_ha
   if (stream == nullptr || event == nullptr) return record(cudaErrorInvalidResourceHandle);
   const bool external = (flags & cudaEventWaitExternal) != 0;
   if (const auto kept = wait_in_capture(*stream, *event, external, event_handle)) return record(*kept);
+  if (event->shared) {
+    if (const cudaError_t error = wait_for_shared(*stream, event->shared); error != cudaSuccess)
+      return record(error);
+  }
   if (!event->recorded) return cudaSuccess;
   if (!is_reached(event->held)) return record(wait_behind_held(*stream, *event));
   const auto wait = [id = event->in_backend](StreamId s) { return backend().wait_event(s, id); };
@@ -194,11 +220,14 @@ cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
   CUDART_RETURN_IF_STICKY();
-  if (event == nullptr) return record(cudaErrorInvalidValue);
+  const bool is_shared = (flags & cudaEventInterprocess) != 0;
+  if (event == nullptr || (is_shared && (flags & cudaEventDisableTiming) == 0))
+    return record(cudaErrorInvalidValue);
   EventId in_backend = 0;
   const cudaError_t error = backend().create_event(flags, in_backend);
   if (error != cudaSuccess) return record(error);
   *event = add_event(flags, in_backend);
+  if (is_shared) find_event(*event)->shared = backend().new_shared_event();
   return cudaSuccess;
 }
 cudaError_t cudaEventCreate(cudaEvent_t* event) {
@@ -222,7 +251,12 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event_handle, cudaStream_t stre
   if (event->device != device_of_stream(stream_handle)) return record(cudaErrorInvalidResourceHandle);
   event->recorded = true;
   event->held.reset();
-  const auto mark = [id = event->in_backend](StreamId s) { return backend().record_event(id, s); };
+  const uint64_t number = event->shared ? ++event->shared->recorded : 0;
+  const auto mark = [id = event->in_backend, shared = event->shared, number](StreamId s) {
+    const cudaError_t error = backend().record_event(id, s);
+    if (shared) shared->reach(number);
+    return error;
+  };
   return record(run_in_order(*stream, mark, &event->held));
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {

@@ -47,6 +47,8 @@ struct Event {
   std::vector<GraphNode*> nodes;
 
   std::shared_ptr<HeldPlace> held;  // the record is behind a host function
+
+  std::shared_ptr<SharedEvent> shared;  // of cudaEventInterprocess
 };
 
 // nullptr for a handle that was destroyed or never was one. 0 and cudaStreamLegacy are the default stream,

@@ -123,7 +123,7 @@ def emulator_of(source: Path) -> Files:
     """The emulator's libraries by name, and the licences beside them; of a folder or of a package."""
     if source.is_dir():
         licences = source.parent / "licences"
-        paths = [*source.glob("lib*.so.*"), *(licences.iterdir() if licences.is_dir() else [])]
+        paths = [*source.glob("lib*.so*"), *(licences.iterdir() if licences.is_dir() else [])]
         return {f"{path.parent.name}/{path.name}": (path.read_bytes(), 0o644) for path in paths}
     with tarfile.open(source) as tree:
         found = [re.fullmatch(r"[^/]+/((?:emulator|licences)/[^/]+)", member.name) for member in tree.getmembers()]

@@ -27,15 +27,14 @@ TEST_P(Families, agree_with_the_host_on_baseline_x86_64_v2) {
   expect_success(GetParam(), "", "WARPEMU_ISA=v2");
 }
 
-INSTANTIATE_TEST_SUITE_P(Emulator, Families,
-                         testing::Values("integer_arithmetic", "float_arithmetic", "fast_math", "conversions",
-                                         "half_arithmetic", "comparisons", "control_flow",
-                                         "control_flow_debug", "warp_operations", "barriers", "memory_spaces",
-                                         "atomics", "async_copy", "device_functions",
-                                         "device_functions_debug", "cooperative_groups", "spmm",
-                                         "matrix_products", "matrix_moves", "async_barriers", "packed_values",
-                                         "device_heap", "dynamic_calls", "dynamic_calls_debug"),
-                         [](const auto& test) { return test.param; });
+INSTANTIATE_TEST_SUITE_P(
+    Emulator, Families,
+    testing::Values("integer_arithmetic", "float_arithmetic", "fast_math", "conversions", "half_arithmetic",
+                    "comparisons", "control_flow", "control_flow_debug", "warp_operations", "barriers",
+                    "memory_spaces", "atomics", "async_copy", "device_functions", "device_functions_debug",
+                    "cooperative_groups", "spmm", "matrix_products", "sparse_products", "matrix_moves",
+                    "async_barriers", "packed_values", "device_heap", "dynamic_calls", "dynamic_calls_debug"),
+    [](const auto& test) { return test.param; });
 
 TEST(Emulator, waits_at_barriers_in_shared_memory_without_a_report) {
   for (const char* environment : {"WARPEMU_CHECKS=all", "WARPEMU_CHECKS=all WARPEMU_ARCH=90"}) {

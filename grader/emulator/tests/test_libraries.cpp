@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "run_and_expect.h"
 
@@ -25,6 +27,37 @@ TEST(Libraries, name_what_they_leave_out) {
   const Result r = run("cublas_host", "left_out");
   EXPECT_NE(r.output.find("15\n"), std::string::npos) << r.output;
   EXPECT_NE(r.output.find("unsupported call of cublasCdotu_v2 (cuBLAS)"), std::string::npos) << r.output;
+}
+
+TEST(Libraries, multiply_like_cublaslt) {
+  if (!is_built("cublasLt_host")) GTEST_SKIP() << "the toolkit has no cuBLASLt";
+  expect_success("cublasLt_host");
+  expect_success("cublasLt_host", "", "WARPEMU_CHECKS=all");
+  for (const char* device : {"l4", "h200", "b200"})
+    expect_success("cublasLt_host", "fp8_products", std::string("WARPEMU_DEVICE=") + device);
+}
+
+TEST(Libraries, name_what_a_product_of_cublaslt_wants) {
+  if (!is_built("cublasLt_host")) GTEST_SKIP() << "the toolkit has no cuBLASLt";
+  const std::string overrun =
+      "host_copy_overrun at cublasLt_host.cu:" + std::to_string(marked_line("cublasLt_host.cu", "overrun"));
+  const std::pair<const char*, std::vector<std::string>> told[] = {
+      {"shape", {"op(B) is 3 x 5, expected 4 x 5", "\n7\n"}},
+      {"epilogue", {"with CUBLASLT_MATMUL_DESC_EPILOGUE 1024 (cuBLASLt): it needs a GPU", "\n15\n"}},
+      {"bias", {"the epilogue needs CUBLASLT_MATMUL_DESC_BIAS_POINTER", "\n7\n"}},
+      {"aux", {"EPILOGUE_AUX_LD is 8, expected a multiple of 128 of at least 6, the rows of D", "\n7\n"}},
+      {"order", {"with CUBLASLT_MATRIX_LAYOUT_ORDER 9 of A", "\n15\n"}},
+      {"complex", {"with CUBLASLT_MATRIX_LAYOUT_TYPE of complex numbers", "\n15\n"}},
+      {"fp8", {"need compute capability 8.9, and the device has 8.0", "\n15\n"}},
+      {"captured", {"a function of cuBLASLt in a captured stream", "\n15\n"}},
+      {"overrun", {overrun, "\n13\n"}},
+      {"beyond", {overrun, "a copy of 24 bytes at offset 108 leaves `device`", "\n13\n"}}};
+  for (const auto& [argument, parts] : told) {
+    const Result r = run("cublasLt_host", argument);
+    for (const std::string& part : parts)
+      EXPECT_NE(("\n" + r.output).find(part), std::string::npos) << argument << ": want " << part << "\n"
+                                                                 << r.output;
+  }
 }
 
 TEST(Libraries, transform_like_cufft) {
@@ -90,12 +123,12 @@ TEST(Libraries, refuse_sparse_products_in_a_captured_stream) {
 
 // The other libraries' every function is asked by grader/tests/test_left_out_libraries.py.
 TEST(Libraries, that_are_left_out_fail_with_the_codes_of_their_headers) {
-  if (!is_built("missing_host")) GTEST_SKIP() << "the toolkit has no cuBLASLt";
+  if (!is_built("missing_host")) GTEST_SKIP() << "the toolkit has no cuSOLVER";
   const Result r = run("missing_host");
   EXPECT_EQ(r.exit_code, 0) << r.output;
-  for (const char* part : {"unsupported call of cublasLtCreate (cuBLASLt)", "cuBLASLt 1\n"})
+  for (const char* part : {"unsupported call of cusolverDnCreate (cuSOLVER)", "cuSOLVER 1\n"})
     EXPECT_NE(r.output.find(part), std::string::npos) << "want " << part << "\n" << r.output;
-  EXPECT_EQ(r.output.find(" 0"), std::string::npos) << r.output;  // cuSOLVER, cuBLASLt, cuDNN
+  EXPECT_EQ(r.output.find(" 0"), std::string::npos) << r.output;  // cuSOLVER, cuDNN
 }
 
 TEST(Libraries, draw_the_random_numbers_of_curand) {

@@ -27,7 +27,7 @@ bool can_run(const cublasContext& context) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   if (cudaStreamIsCapturing(context.stream, &status) != cudaSuccess || status == cudaStreamCaptureStatusNone)
     return true;
-  libraries::say_left_out("cuBLAS", "a function of cuBLAS in a captured stream");
+  libraries::say_left_out(LEFT_OUT_TITLE, "a function of " LEFT_OUT_TITLE " in a captured stream");
   return false;
 }
 

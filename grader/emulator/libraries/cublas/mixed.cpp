@@ -3,117 +3,12 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-#include <cmath>
-
-#include "cublas/dense.h"
-#include "warpemu/half_type.h"
+#include "cublas/elements.h"
 
 namespace warpgrade::cublas {
 namespace {
 
 using Op = cublasOperation_t;
-
-// Elements of 1 to 8 bytes as they are in memory.
-template <class T>
-struct Element {
-  unsigned char bytes[sizeof(T)];
-};
-
-struct Half {
-  HalfType value;
-};
-struct Bfloat {
-  uint16_t bits;
-};
-
-float wide(Half h) {
-  return static_cast<float>(h.value);
-}
-float wide(Bfloat b) {
-  const uint32_t bits = uint32_t{b.bits} << 16;
-  float value;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
-}
-template <class T>
-T wide(T value) {
-  return value;
-}
-
-template <class To, class From>
-To narrow(From value) {
-  if constexpr (std::is_same_v<To, Half>) {
-    return {static_cast<HalfType>(value)};
-  } else if constexpr (std::is_same_v<To, Bfloat>) {
-    const auto single = static_cast<float>(value);
-    uint32_t bits;
-    std::memcpy(&bits, &single, sizeof bits);
-    if (std::isnan(single)) return {uint16_t(0x7fff)};
-    return {static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16)};
-  } else {
-    return static_cast<To>(value);
-  }
-}
-
-// A matrix in memory: its first element, the type of its elements.
-struct Place {
-  const void* at = nullptr;
-  cudaDataType type = CUDA_R_32F;
-  int64_t ld = 1;
-};
-
-template <class T, class From>
-Matrix<T> load_as(Call& c, const Place& p, int64_t rows, int64_t columns) {
-  const Matrix<From> stored = c.matrix(static_cast<const From*>(p.at), rows, columns, p.ld);
-  Matrix<T> m(rows, columns);
-  for (size_t k = 0; k < m.data.size(); ++k) m.data[k] = static_cast<T>(wide(stored.data[k]));
-  return m;
-}
-
-template <class T>
-Matrix<T> load(Call& c, const Place& p, int64_t rows, int64_t columns) {
-  switch (p.type) {
-    case CUDA_R_16F:
-      return load_as<T, Half>(c, p, rows, columns);
-    case CUDA_R_16BF:
-      return load_as<T, Bfloat>(c, p, rows, columns);
-    case CUDA_R_32F:
-      return load_as<T, float>(c, p, rows, columns);
-    case CUDA_R_64F:
-      return load_as<T, double>(c, p, rows, columns);
-    case CUDA_R_8I:
-      return load_as<T, int8_t>(c, p, rows, columns);
-    case CUDA_R_32I:
-      return load_as<T, int32_t>(c, p, rows, columns);
-    default:
-      throw Failure{CUBLAS_STATUS_NOT_SUPPORTED};
-  }
-}
-
-template <class To, class T>
-void store_as(Call& c, const Place& p, const Matrix<T>& m) {
-  Matrix<To> stored(m.rows, m.columns);
-  for (size_t k = 0; k < m.data.size(); ++k) stored.data[k] = narrow<To>(m.data[k]);
-  c.put(static_cast<To*>(const_cast<void*>(p.at)), p.ld, stored);
-}
-
-template <class T>
-void store(Call& c, const Place& p, const Matrix<T>& m) {
-  switch (p.type) {
-    case CUDA_R_16F:
-      return store_as<Half>(c, p, m);
-    case CUDA_R_16BF:
-      return store_as<Bfloat>(c, p, m);
-    case CUDA_R_32F:
-      return store_as<float>(c, p, m);
-    case CUDA_R_64F:
-      return store_as<double>(c, p, m);
-    case CUDA_R_32I:
-      return store_as<int32_t>(c, p, m);
-    default:
-      throw Failure{CUBLAS_STATUS_NOT_SUPPORTED};
-  }
-}
 
 struct Product {
   Op op_a, op_b;
@@ -141,7 +36,7 @@ void check_types(cublasComputeType_t compute, cudaDataType a, cudaDataType b, cu
   const auto unsupported = [](bool wrong) {
     if (wrong) throw Failure{CUBLAS_STATUS_NOT_SUPPORTED};
   };
-  unsupported(a != b);
+  unsupported(a != b || is_of_8_bit_floats(a) || is_of_8_bit_floats(c));
   switch (compute) {
     case CUBLAS_COMPUTE_64F:
     case CUBLAS_COMPUTE_64F_PEDANTIC:
@@ -185,18 +80,6 @@ cublasStatus_t multiply_each(cublasHandle_t handle, const void* alpha, const voi
         return all(c.scalar(static_cast<const float*>(alpha)), c.scalar(static_cast<const float*>(beta)));
     }
   });
-}
-
-// Bytes of so many elements.
-int64_t bytes_of(cudaDataType type, int64_t elements) {
-  return elements * (type == CUDA_R_64F                          ? 8
-                     : type == CUDA_R_32F || type == CUDA_R_32I  ? 4
-                     : type == CUDA_R_16F || type == CUDA_R_16BF ? 2
-                                                                 : 1);
-}
-
-const void* further(const Place& p, int64_t elements) {
-  return static_cast<const char*>(p.at) + bytes_of(p.type, elements);
 }
 
 cublasStatus_t strided(cublasHandle_t h, const void* alpha, const void* beta, cublasComputeType_t compute,

@@ -111,6 +111,15 @@ class Emulated : public cudart::Backend {
   cudaError_t query_event(cudart::EventId event) override;
   cudaError_t elapsed(cudart::EventId start, cudart::EventId end, float& milliseconds) override;
 
+  bool has_ipc() const override { return true; }
+  cudaError_t share_memory(uint64_t address, cudart::IpcHandle& handle) override;
+  cudaError_t open_memory(const cudart::IpcHandle& handle, uint64_t& address) override;
+  cudaError_t close_memory(uint64_t address) override;
+  std::shared_ptr<cudart::SharedEvent> new_shared_event() override;
+  cudaError_t share_event(const cudart::SharedEvent& event, cudart::IpcHandle& handle) override;
+  cudaError_t open_event(const cudart::IpcHandle& handle,
+                         std::shared_ptr<cudart::SharedEvent>& event) override;
+
   cudaError_t set_limit(cudaLimit limit, size_t value) override;
   cudaError_t get_limit(cudaLimit limit, size_t& value) override;
 

@@ -84,7 +84,12 @@ uint8_t* host_view(uint64_t address, size_t bytes, const char* call, cudaError_t
   const DeviceMemory& memory = DeviceMemory::instance();
   const auto a = memory.find(address);
   if (!a || (is_on_both_sides(a->kind) && address == a->end)) {
-    if (memory.is_device_range(address)) error = cudaErrorInvalidValue;
+    if (memory.is_device_range(address)) {
+      error = cudaErrorInvalidValue;
+      // Of rows, the first that leaves an allocation may lie behind it as a whole.
+      if (const auto before = memory.nearest(address); before && before->begin <= address)
+        report_range(*before, address, bytes, call);
+    }
     return reinterpret_cast<uint8_t*>(address);
   }
   if (a->freed || bytes > a->end - address) {

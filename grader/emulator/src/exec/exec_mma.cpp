@@ -1,4 +1,4 @@
-// mma.sync and wmma.mma: d = a * b + c by a whole warp.
+// mma.sync, mma.sp and wmma.mma: d = a * b + c by a whole warp.
 //
 // Integers and f64 are exact as PTX defines them (f64: fused multiply-adds along k, rising). For the others
 // PTX leaves order and rounding open: here products are exact, the sum is formed in double and rounded once
@@ -22,10 +22,37 @@ struct Matrices {
   alignas(64) Sum c[kLargestOperand];
 };
 
+// A as mma.sp stores it, with zeros between. Of a chunk each pair of bits is the place of an element; of tf32, which
+// has one a chunk, the upper pair is that of its upper half.
+template <class Sum>
+void read_sparse_a(Warp& w, const MatrixOperands& o, Sum* out) {
+  const uint32_t half = o.shape.k / 2;
+  alignas(64) Sum stored[kLargestOperand];
+  read_a(w, o.a, o.a_type, o.shape.m, half, stored);
+  __builtin_memset(out, 0, sizeof(Sum) * o.shape.m * o.shape.k);
+  const uint32_t* words = lanes<uint32_t>(w, o.metadata);
+  const SparseChunks chunks{o.shape, bits_of_element(o.a_type)};
+  for (uint32_t row = 0; row < o.shape.m; ++row) {
+    for (uint32_t chunk = 0; chunk < chunks.count(); ++chunk) {
+      const auto [lane, bit] = chunks.place(row, chunk, o.selector);
+      const uint32_t places = words[lane] >> bit;
+      const Sum* from = stored + row * half + chunk * chunks.stored();
+      Sum* to = out + row * o.shape.k + chunk * chunks.width();
+      if (chunks.stored() == 1) {
+        to[places >> 3 & 1] = from[0];
+      } else {
+        to[places & 3] = from[0];
+        to[places >> 2 & 3] = from[1];
+      }
+    }
+  }
+}
+
 const MatrixOperands& operands_of(const Warp& w, const Inst& i) {
   return w.block->program->matrices[i.target];
 }
 
+template <bool kSparse>
 void mma_float(Warp& w, const Inst& i) {
   const Gathering gathering(w, i, i.e);
   if (w.mask == 0) return;
@@ -33,7 +60,7 @@ void mma_float(Warp& w, const Inst& i) {
   const MatrixOperands& o = operands_of(w, i);
   const MatrixShape& s = o.shape;
   Matrices<double> x;
-  read_a(w, o.a, o.a_type, s.m, s.k, x.a);
+  kSparse ? read_sparse_a(w, o, x.a) : read_a(w, o.a, o.a_type, s.m, s.k, x.a);
   read_b(w, o.b, o.b_type, s.n, s.k, x.b);
   read_accumulator(w, o.c, o.accumulator, s.m, s.n, x.d);
   add_products<AddExact>(x.a, x.b, x.d, s.m, s.n, s.k);
@@ -53,6 +80,7 @@ void binary_products(const MatrixOperands& o, uint32_t words, Matrices<int32_t>&
 }
 
 // No sum of products of one instruction leaves 32 bits: 64 products of at most 2^16 are the largest.
+template <bool kSparse>
 void mma_integer(Warp& w, const Inst& i) {
   const Gathering gathering(w, i, i.e);
   if (w.mask == 0) return;
@@ -62,7 +90,7 @@ void mma_integer(Warp& w, const Inst& i) {
   // Bits are taken 32 at a time: words along k, one a register.
   const MatrixShape s = bits ? MatrixShape{o.shape.m, o.shape.n, uint16_t(o.shape.k / 32)} : o.shape;
   Matrices<int32_t> x;
-  read_a(w, o.a, o.a_type, s.m, s.k, x.a);
+  kSparse ? read_sparse_a(w, o, x.a) : read_a(w, o.a, o.a_type, s.m, s.k, x.a);
   read_b(w, o.b, o.b_type, s.n, s.k, x.b);
   __builtin_memset(x.d, 0, sizeof(int32_t) * s.m * s.n);
   bits ? binary_products(o, s.k, x) : add_products<AddExact>(x.a, x.b, x.d, s.m, s.n, s.k);
@@ -179,8 +207,10 @@ void mma_quad_pairs(Warp& w, const Inst& i) {
 }  // namespace
 
 void add_mma_handlers(HandlerTable& t) {
-  t.add(mma_float, "mma.float");
-  t.add(mma_integer, "mma.integer");
+  t.add(mma_float<false>, "mma.float");
+  t.add(mma_float<true>, "mma.sparse_float");
+  t.add(mma_integer<false>, "mma.integer");
+  t.add(mma_integer<true>, "mma.sparse_integer");
   t.add(mma_double, "mma.double");
   t.add(mma_quad_pairs, "mma.m8n8k4");
 }

@@ -207,7 +207,7 @@ void DeviceMemory::give_back(Allocation& a) {
   snapshot_.reset();
   if (counts_as_device_memory(a.kind)) used_bytes_[static_cast<size_t>(a.device)] -= a.bytes();
   live_bytes_ -= a.bytes();
-  const uint64_t host = reinterpret_cast<uint64_t>(a.host(a.begin)) - reinterpret_cast<uint64_t>(alias_);
+  const uint64_t host = place_in_file(a);
   const uint64_t first_page = round_up(host, kPage);
   const uint64_t last_page = (host + a.bytes()) / kPage * kPage;
   if (last_page > first_page) {

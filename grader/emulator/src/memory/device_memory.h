@@ -89,6 +89,12 @@ class DeviceMemory {
   // All allocations sorted by address, unchanging: what a launch works on.
   std::shared_ptr<const std::vector<Allocation>> snapshot();
 
+  // The file that all allocations but imported and registered ones lie in, and where in it.
+  int file() const { return memfd_; }
+  uint64_t place_in_file(const Allocation& a) const {
+    return reinterpret_cast<uint64_t>(a.host(a.begin)) - reinterpret_cast<uint64_t>(alias_);
+  }
+
   uint64_t total_bytes() const { return total_bytes_; }
   uint64_t used_bytes() const;  // of the current device
   void mark_initialized(uint64_t address, uint64_t bytes);

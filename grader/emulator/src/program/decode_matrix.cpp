@@ -133,9 +133,32 @@ Rounding take_double_rounding(Decode& d) {
                         : Rounding::nearest;
 }
 
+// mma.sp d, a, b, c, metadata, selector: A is stored with half of its k.
+void multiply_sparse(Decode& d, MatrixOperands& o) {
+  const uint32_t bits = bits_of_element(o.a_type);
+  const SparseChunks chunks{o.shape, bits};
+  const uint32_t lanes =
+      bits < 8 || bits > 32 || o.shape.m != 16 || o.shape.n != 8 ? 0 : chunks.lanes_of_four();
+  if (lanes != 1 && lanes != 2 && lanes != 4) d.fail("sparse products of this shape and type");
+  if (d.count() != 6 || o.a_column_major || !o.b_column_major) d.fail("operands of sparse products");
+  MatrixShape stored = o.shape;
+  stored.k /= 2;
+  check_registers(d, Part::a, stored, o.a_type, o.a_count);
+  check_registers(d, Part::b, o.shape, o.b_type, o.b_count);
+  check_registers(d, Part::accumulator, o.shape, o.result, o.d_count);
+  check_registers(d, Part::accumulator, o.shape, o.accumulator, o.c_count);
+  o.metadata = d.source(4, 4);
+  o.selector = static_cast<uint32_t>(d.number(5));
+  if (o.selector >= 4 / lanes) d.fail("sparsity selector");
+  if (is_integer(o.a_type)) take_integer_modifiers(d, o);
+  keep(d, o);
+  d.handler(is_integer(o.a_type) ? "mma.sparse_integer" : "mma.sparse_float");
+}
+
 // mma and wmma.mma d, a, b, c
 void multiply_matrices(Decode& d) {
   d.take("mma");
+  const bool ordered = d.take("sp::ordered_metadata"), sparse = d.take("sp") || ordered;
   const MatrixModifiers m = take_modifiers(d);
   MatrixOperands o;
   o.shape = m.shape;
@@ -148,6 +171,7 @@ void multiply_matrices(Decode& d) {
   o.b_count = registers(d, 2, o.b_type, false, o.b);
   o.c_count = registers(d, 3, o.accumulator, false, o.c);
   whole_warp(d);
+  if (sparse) return multiply_sparse(d, o);
   if (d.in.is("mma") && o.a_type == Element::f16 && m.shape.k == 4) {
     if (o.a_count != 2 || o.b_count != 2 || (o.result == Element::f16) != (o.accumulator == Element::f16))
       d.fail("types");

@@ -76,6 +76,29 @@ struct Fragment2D {
 
 inline constexpr uint32_t kMatrixRegisters = 8;  // at most, of one operand and lane
 
+// Where mma.sp's metadata of a chunk of A lie, four bits each (PTX ISA, "Matrix fragments for multiply-accumulate
+// operation with sparse matrix A"; the same as CUTLASS's host_reorder.h brings into ldmatrix's order). A chunk is four
+// neighbours along k, or two of tf32. Of 8-bit elements a lane has eight chunks of one row; of others four chunks of row
+// g and four of row g + 8.
+struct SparseChunks {
+  MatrixShape shape;
+  uint32_t element_bits;
+
+  constexpr uint32_t width() const { return element_bits == 32 ? 2 : 4; }
+  constexpr uint32_t stored() const { return width() / 2; }
+  constexpr uint32_t count() const { return shape.k / width(); }
+  // Lanes of each four that hold metadata.
+  constexpr uint32_t lanes_of_four() const { return count() / 4; }
+  struct Place {
+    uint32_t lane, bit;
+  };
+  constexpr Place place(uint32_t row, uint32_t chunk, uint32_t selector) const {
+    const uint32_t first = row % 8 * 4 + selector * lanes_of_four(), lower = row / 8;
+    if (element_bits == 8) return {first + chunk / 8 * 2 + lower, chunk % 8 * 4};
+    return {first + chunk / 4, lower * 16 + chunk % 4 * 4};
+  }
+};
+
 enum class MatrixOperation : uint8_t { multiply_add, xor_popc, and_popc };
 
 // Operands of mma, wmma and the loads and stores of fragments; Inst::target indexes Program::matrices.
@@ -84,6 +107,8 @@ struct MatrixOperands {
   Element a_type = Element::none, b_type = Element::none, accumulator = Element::none, result = Element::none;
   MatrixOperation operation = MatrixOperation::multiply_add;
   bool saturate = false;
+  // mma.sp: A holds half of its k, and `metadata` where in k that is; of some lanes, which the selector names.
+  uint32_t metadata = 0, selector = 0;
   bool a_column_major = false, b_column_major = false;  // matter to m8n8k4.f16 only
   // wmma.load and wmma.store: `d` holds the fragment.
   Part part = Part::a;

@@ -28,8 +28,8 @@ __global__ void async_store() {
   asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], %0, [%1];" ::"r"(to), "r"(at) : "memory");  // LEFT OUT async_store
 }
 __global__ void sparse_product(unsigned* out) {
-  unsigned a = out[0], b = out[1], d0 = 0, d1 = 0;
-  asm volatile("mma.sp::ordered_metadata.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%0,%1}, {%2,%2}, {%3,%3}, {%0,%1}, %4, 0x0;" : "+r"(d0), "+r"(d1) : "r"(a), "r"(b), "r"(0u));  // LEFT OUT sparse_product
+  unsigned a = out[0], d0 = 0, d1 = 0;
+  asm volatile("mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.s32.s4.s4.s32 {%0,%1,%0,%1}, {%2,%2}, {%2,%2}, {%0,%1,%0,%1}, %3, 0x0;" : "+r"(d0), "+r"(d1) : "r"(a), "r"(0u));  // LEFT OUT sparse_product
   out[2] = d0 + d1;
 }
 // clang-format on

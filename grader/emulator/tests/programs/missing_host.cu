@@ -2,9 +2,6 @@
 #if __has_include(<cusolverDn.h>)
 #include <cusolverDn.h>
 #endif
-#if __has_include(<cublasLt.h>)
-#include <cublasLt.h>
-#endif
 #if __has_include(<cudnn.h>)
 #include <cudnn.h>
 #endif
@@ -15,10 +12,6 @@ int main() {
 #if __has_include(<cusolverDn.h>)
   cusolverDnHandle_t solver;
   std::printf("cuSOLVER %d\n", cusolverDnCreate(&solver) == CUSOLVER_STATUS_NOT_SUPPORTED);
-#endif
-#if __has_include(<cublasLt.h>)
-  cublasLtHandle_t light;
-  std::printf("cuBLASLt %d\n", cublasLtCreate(&light) == CUBLAS_STATUS_NOT_SUPPORTED);
 #endif
 #if __has_include(<cudnn.h>)
   cudnnHandle_t layers;
