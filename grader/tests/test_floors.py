@@ -16,6 +16,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 NAMESPACE = re.compile(r"(?:inline )?namespace\s*([\w:]*)\s*\{")
 TYPE = re.compile(r"(?:struct|class|union)\s+(\w+(?:::\w+)*)(?:\s+final)?\s*(?::(?!:)[^;]*)?\{")
 ROW = re.compile(r"^\| `(\w+)/` \|", re.MULTILINE)
+EMULATOR_ROW = re.compile(r"^\| \[?`src/(\w+)/`", re.MULTILINE)
 
 
 def rooms_of(floor: str) -> list[str]:
@@ -25,6 +26,10 @@ def rooms_of(floor: str) -> list[str]:
 
 
 ORDER = {(floor, room): (FLOORS.index(floor), place) for floor in FLOORS for place, room in enumerate(rooms_of(floor))}
+
+
+# The emulator's own rooms, which include each other by paths below src/.
+EMULATOR = EMULATOR_ROW.findall((ROOT / "grader/emulator/README.md").read_text(encoding="utf-8"))
 
 
 def height(path: str) -> tuple[int, int] | None:
@@ -66,6 +71,51 @@ def test_no_include_points_upwards() -> None:
         for line in upward(str(file.relative_to(ROOT / "grader")), file.read_text(encoding="utf-8", errors="replace"))
     ]
     assert not broken, "\n".join(broken)
+
+
+def upward_in_emulator(name: str, text: str) -> list[str]:
+    """The same for a source below grader/emulator/src. `name`: its path there."""
+    own = EMULATOR.index(name.partition("/")[0])
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        include = INCLUDE.match(line)
+        room = include[1].partition("/")[0] if include else ""
+        if room in EMULATOR and EMULATOR.index(room) > own:
+            found.append(f"grader/emulator/src/{name}:{number}: {line.strip()} is above {name}")
+    return found
+
+
+def test_no_include_points_upwards_in_the_emulator() -> None:
+    source = ROOT / "grader/emulator/src"
+    assert {entry.name for entry in source.iterdir() if entry.is_dir()} == set(EMULATOR)
+    found = [file for file in sources() if source in file.parents]
+    assert len(found) > 150
+    broken = [
+        line
+        for file in found
+        for line in upward_in_emulator(str(file.relative_to(source)), file.read_text(encoding="utf-8"))
+    ]
+    assert not broken, "\n".join(broken)
+    assert upward_in_emulator("exec/new.h", '#include "simt/execute.h"') and not upward_in_emulator(
+        "simt/new.h", '#include "exec/words.h"'
+    )
+
+
+IMPORT = re.compile(r"^\s*(?:from|import)\s+(warpgrade_\w+|warpemu\w*)", re.MULTILINE)
+
+
+def test_python_packages_import_only_those_below_them() -> None:
+    """Reports know nothing of our own pages, and neither knows the programs in scripts/."""
+    above = {"warpgrade_reports": {"warpgrade_bench"}}
+    for package, others in above.items():
+        for file in sorted((ROOT / "reports" / package).rglob("*.py")):
+            imported = set(IMPORT.findall(file.read_text(encoding="utf-8")))
+            assert not imported & others, f"{file.relative_to(ROOT)} imports {imported & others}"
+    programs = {file.stem for file in (ROOT / "scripts/python").glob("*.py")}
+    for folder in ("reports/warpgrade_reports", "reports/warpgrade_bench", "grader/judge"):
+        for file in sorted((ROOT / folder).rglob("*.py")):
+            named = re.findall(r"^\s*(?:from|import)\s+(\w+)", file.read_text(encoding="utf-8"), re.MULTILINE)
+            assert not programs & set(named), f"{file.relative_to(ROOT)} imports {programs & set(named)} of scripts/"
 
 
 def types_of(text: str) -> dict[str, int]:

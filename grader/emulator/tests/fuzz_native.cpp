@@ -13,14 +13,14 @@
 #include <utility>
 #include <vector>
 
+#include "findings/diagnostics.h"
 #include "memory/device_memory.h"
 #include "native/run.h"
 #include "program/build.h"
 #include "ptx/parser.h"
 #include "random_kernel.h"
 #include "report/counters.h"
-#include "report/diagnostics.h"
-#include "simt/launch.h"
+#include "simt/run_launch.h"
 #include "support/settings.h"
 
 namespace warpgrade::emu {

@@ -16,8 +16,8 @@
 #include "backend/emulated.h"
 #include "backend/host_finding.h"
 #include "backend/leaks.h"
+#include "findings/diagnostics.h"
 #include "report/counters.h"
-#include "report/diagnostics.h"
 #include "warpemu/warpemu.h"
 #endif
 

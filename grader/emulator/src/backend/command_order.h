@@ -17,8 +17,8 @@
 #include "backend/host_finding.h"
 #include "cudart/backend.h"
 #include "cudart/stream_clocks.h"
+#include "findings/diagnostics.h"
 #include "order/touched_memory.h"
-#include "report/diagnostics.h"
 
 namespace warpgrade::emu {
 

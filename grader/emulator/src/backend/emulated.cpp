@@ -8,9 +8,9 @@
 #include "backend/command_order.h"
 #include "backend/host_finding.h"
 #include "backend/leaks.h"
-#include "device/device_model.h"
 #include "memory/device_heap.h"
 #include "memory/device_memory.h"
+#include "support/device_model.h"
 #include "support/host_process.h"
 #include "support/settings.h"
 

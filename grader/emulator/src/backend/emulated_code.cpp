@@ -10,10 +10,10 @@
 #include "backend/nested_launches.h"
 #include "cudart/cluster.h"
 #include "cudart/register_limit.h"
-#include "device/device_model.h"
 #include "memory/device_memory.h"
 #include "simt/conditions.h"
-#include "simt/launch.h"
+#include "simt/run_launch.h"
+#include "support/device_model.h"
 #include "support/settings.h"
 
 namespace warpgrade::emu {

@@ -7,7 +7,7 @@
 
 #include "cudart/backend.h"
 #include "cudart/host_place.h"
-#include "report/diagnostics.h"
+#include "findings/diagnostics.h"
 
 namespace warpgrade::emu {
 

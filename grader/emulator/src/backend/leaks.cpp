@@ -12,8 +12,8 @@
 #include "backend/host_finding.h"
 #include "cudart/allocated_name.h"
 #include "cudart/host_place.h"
+#include "findings/diagnostics.h"
 #include "memory/device_memory.h"
-#include "report/diagnostics.h"
 #include "support/settings.h"
 
 namespace warpgrade::emu {

@@ -7,14 +7,14 @@
 #include <mutex>
 
 #include "cudart/register_limit.h"
-#include "device/device_model.h"
+#include "findings/diagnostics.h"
 #include "loader/cubin.h"
 #include "loader/fatbin.h"
 #include "memory/device_memory.h"
 #include "program/call_graph.h"
 #include "program/mutants.h"
 #include "ptx/parser.h"
-#include "report/diagnostics.h"
+#include "support/device_model.h"
 #include "support/settings.h"
 
 namespace warpgrade::emu {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "cudart/backend.h"
+#include "findings/diagnostics.h"
 #include "program/build.h"
-#include "report/diagnostics.h"
 
 namespace warpgrade::emu {
 

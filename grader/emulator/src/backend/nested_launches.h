@@ -1,9 +1,9 @@
-// Dynamic parallelism: the kernels that kernels may launch, and what they launched (simt/nested.h).
+// Dynamic parallelism: the kernels that kernels may launch, and what they launched (state/nested.h).
 #pragma once
 #include <map>
 
 #include "backend/emulated.h"
-#include "simt/launch.h"
+#include "state/launch.h"
 
 namespace warpgrade::emu {
 

@@ -3,9 +3,9 @@
 
 #include "backend/leaks.h"
 #include "backend/mapped_memory.h"
+#include "findings/diagnostics.h"
 #include "memory/device_memory.h"
 #include "report/counters.h"
-#include "report/diagnostics.h"
 #include "support/settings.h"
 #include "warpemu/warpemu.h"
 

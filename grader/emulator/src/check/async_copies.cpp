@@ -4,7 +4,7 @@
 
 #include "check/shared_races.h"
 #include "program/program.h"
-#include "simt/launch.h"
+#include "state/launch.h"
 
 namespace warpgrade::emu {
 namespace {

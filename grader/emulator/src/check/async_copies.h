@@ -10,7 +10,7 @@
 
 #include "check/async_order.h"
 #include "check/order.h"
-#include "exec/access.h"
+#include "state/access.h"
 
 namespace warpgrade::emu {
 

@@ -12,7 +12,7 @@
 #include "memory/device_heap.h"
 #include "program/block_meetings.h"
 #include "program/program.h"
-#include "simt/launch.h"
+#include "state/launch.h"
 
 namespace warpgrade::emu {
 namespace {

@@ -8,9 +8,9 @@
 #include "check/block_releases.h"
 #include "check/global_shadow.h"
 #include "check/order.h"
-#include "exec/access.h"
 #include "memory/device_memory.h"
-#include "simt/observe_row.h"
+#include "state/access.h"
+#include "state/observe_row.h"
 
 namespace warpgrade::emu {
 
@@ -23,7 +23,7 @@ class GlobalRaces {
   explicit GlobalRaces(Launch& launch);
 
   void check(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x) const;
-  // Of a row (simt/observe_row.h): true when nothing races with it, and it is remembered; false when check()
+  // Of a row (state/observe_row.h): true when nothing races with it, and it is remembered; false when check()
   // has to look.
   bool pass_row(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Row& row) const;
   // A fence of the device.

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "check/diagnose.h"
 #include "check/vector_checks.h"
 #include "memory/device_heap.h"
 #include "program/program.h"
 #include "program/unset_locals.h"
-#include "simt/launch.h"
-#include "simt/report.h"
-#include "simt/stack.h"
+#include "state/launch.h"
+#include "state/stack.h"
 #include "support/for_each_level.h"
 
 namespace warpgrade::emu {

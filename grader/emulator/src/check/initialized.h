@@ -1,7 +1,7 @@
 // Initcheck: whether a load reads global or shared memory that nobody has written.
 #pragma once
-#include "exec/access.h"
-#include "simt/observe_row.h"
+#include "state/access.h"
+#include "state/observe_row.h"
 
 namespace warpgrade::emu {
 
@@ -13,7 +13,7 @@ void check_initialized(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, 
 void check_initialized_in(const Block& owner, Warp& w, const Inst& i, uint32_t lane, uint32_t bytes,
                           AccessKind kind, uint64_t host);
 
-// The same of a row (simt/observe_row.h) that is in order; false: check_initialized() has to look.
+// The same of a row (state/observe_row.h) that is in order; false: check_initialized() has to look.
 bool pass_initialized(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Row& row);
 
 // Of loads of words whose bytes were all written, wherever they lie in one stretch of memory.

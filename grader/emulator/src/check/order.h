@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "exec/machine.h"
+#include "state/machine.h"
 
 namespace warpgrade::emu {
 

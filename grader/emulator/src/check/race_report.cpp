@@ -4,11 +4,11 @@
 #include <mutex>
 #include <set>
 
+#include "check/diagnose.h"
 #include "check/race_advice.h"
+#include "findings/python_words.h"
 #include "program/program.h"
-#include "report/python_words.h"
-#include "simt/launch.h"
-#include "simt/report.h"
+#include "state/launch.h"
 #include "support/base_name.h"
 
 namespace warpgrade::emu {

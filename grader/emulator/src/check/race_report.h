@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "exec/access.h"
+#include "state/access.h"
 
 namespace warpgrade::emu {
 

@@ -7,7 +7,7 @@
 #include "check/race_report.h"
 #include "check/vector_checks.h"
 #include "program/program.h"
-#include "simt/launch.h"
+#include "state/launch.h"
 #include "support/for_each_level.h"
 
 // The scans over a row of stamps are the check's whole cost in kernels that tile; they are built for

@@ -6,8 +6,8 @@
 
 #include "check/async_copies.h"
 #include "check/order.h"
-#include "exec/access.h"
-#include "simt/observe_row.h"
+#include "state/access.h"
+#include "state/observe_row.h"
 
 namespace warpgrade::emu {
 
@@ -25,7 +25,7 @@ class SharedShadow {
 
   // An access that has been resolved to shared memory. Reports what races with it, then remembers it.
   void check(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x);
-  // The same of a load or a store of a row (simt/observe_row.h).
+  // The same of a load or a store of a row (state/observe_row.h).
   void check_row(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Row& row);
   uint32_t unit_of(uint32_t offset) const { return offset >> shift_; }
   uint32_t units_of(uint32_t offset, uint32_t bytes) const {

@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "check/order.h"
-#include "exec/handlers.h"
+#include "program/handlers.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

@@ -2,7 +2,7 @@
 // vector_checks() is false, or an answer is no, the checks look lane by lane.
 #pragma once
 #include "check/global_shadow.h"
-#include "exec/access.h"
+#include "state/access.h"
 
 namespace warpgrade::emu {
 

@@ -2,9 +2,9 @@
 
 #include <cstdio>
 
+#include "check/diagnose.h"
 #include "program/program.h"
-#include "simt/launch.h"
-#include "simt/report.h"
+#include "state/launch.h"
 
 namespace warpgrade::emu {
 namespace {

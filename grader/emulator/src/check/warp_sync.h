@@ -1,6 +1,6 @@
 // Synccheck for operations between the lanes of a warp.
 #pragma once
-#include "exec/machine.h"
+#include "state/machine.h"
 
 namespace warpgrade::emu {
 

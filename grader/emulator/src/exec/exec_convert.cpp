@@ -1,7 +1,7 @@
 // cvt between integers, floats and halves. Inst::variant is the Rounding, Inst::flags the kCvt bits; bytes
 // and reg_bytes are the widths of source and destination registers, which may be wider than the types.
-#include "exec/convert_modes.h"
 #include "exec/half.h"
+#include "program/convert_modes.h"
 
 namespace warpgrade::emu::WARPEMU_ISA {
 namespace {

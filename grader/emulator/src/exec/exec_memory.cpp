@@ -1,7 +1,7 @@
 // Loads and stores of every space, and loads of kernel parameters.
 #include "exec/memory_access.h"
 #include "exec/words.h"
-#include "simt/launch.h"
+#include "state/launch.h"
 
 namespace warpgrade::emu::WARPEMU_ISA {
 namespace {

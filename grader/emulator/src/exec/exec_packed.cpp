@@ -1,7 +1,7 @@
 // Operations on parts of a register: pairs of 16-bit integers, the SIMD video instructions, dot products,
 // comparisons of halves, 8-bit floats; and the bit operations that have no lane loop of their own.
 #include "exec/float8.h"
-#include "exec/packed_modes.h"
+#include "program/packed_modes.h"
 
 namespace warpgrade::emu::WARPEMU_ISA {
 namespace {

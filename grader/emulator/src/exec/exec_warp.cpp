@@ -1,10 +1,10 @@
 // Operations between the lanes of a warp: shfl, vote, match, redux, elect, bar.warp.sync.
 //
-// Each waits until every live lane that its member mask names has arrived (simt/convergence.h). Lanes of one
+// Each waits until every live lane that its member mask names has arrived (state/convergence.h). Lanes of one
 // warp may carry different masks, as cooperative-groups tiles do; each mask is then served by itself.
 #include "check/warp_sync.h"
 #include "exec/lane_loops.h"
-#include "simt/convergence.h"
+#include "state/convergence.h"
 
 namespace warpgrade::emu::WARPEMU_ISA {
 namespace {

@@ -3,10 +3,10 @@
 // Each warp forms its 16 rows when the instruction is issued, which is one of the times at which a GPU
 // may read the operands. Products are exact, sums are formed in double (in 64 bits for integers) and
 // rounded once.
-#include "exec/access.h"
 #include "exec/matrix.h"
 #include "exec/matrix_rows.h"
 #include "program/program.h"
+#include "state/access.h"
 
 namespace warpgrade::emu::WARPEMU_ISA {
 namespace {

@@ -1,28 +1,13 @@
-// The table of instruction handlers, by name ("add.s32"), for the instruction-set level that this machine
-// has: v2, v3 or v4 of x86-64, base on every other processor.
+// Who adds handlers to the table (program/handlers.h).
 //
 // The exec_*.cpp files are compiled once per level, each time inside another namespace (WARPEMU_ISA). They
 // must not instantiate inline library code with external linkage: the linker could keep the copy with the
 // newest instructions for everybody. A test checks that their objects define no weak symbol.
 #pragma once
-#include "exec/machine.h"
+#include "program/handlers.h"
+#include "state/machine.h"
 
 namespace warpgrade::emu {
-
-class HandlerTable {
- public:
-  // The parts are joined by dots; empty ones are skipped.
-  void add(Handler handler, const char* op, const char* modifier = "", const char* type = "");
-  // nullptr when there is none.
-  Handler find(const char* name) const;
-
- private:
-  struct Impl;
-  Impl* impl_ = nullptr;  // lives as long as the process
-};
-
-const HandlerTable& handlers();
-const char* isa_name();
 
 #define WARPEMU_DECLARE_ISA(isa)                     \
   namespace isa {                                    \

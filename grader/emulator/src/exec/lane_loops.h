@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "exec/handlers.h"
-#include "exec/machine.h"
+#include "state/machine.h"
 
 #define WARPEMU_VECTORIZE _Pragma("GCC ivdep")
 

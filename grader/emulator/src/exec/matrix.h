@@ -1,8 +1,8 @@
 // What the warp-wide matrix instructions share.
 #pragma once
-#include "exec/machine.h"
 #include "program/matrix.h"
-#include "simt/convergence.h"
+#include "state/convergence.h"
+#include "state/machine.h"
 
 namespace warpgrade::emu {
 

@@ -4,10 +4,10 @@
 // everything else, mistakes included, goes to resolve_slowly(), which knows each lane and reports. An address may lie
 // just below 2^64: bounds are compared with the last byte, whose address cannot wrap around in an aligned access.
 #pragma once
-#include "exec/access.h"
 #include "exec/lane_loops.h"
 #include "memory/device_memory.h"
 #include "program/program.h"
+#include "state/access.h"
 
 namespace warpgrade::emu::WARPEMU_ISA {
 namespace {

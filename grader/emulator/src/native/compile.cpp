@@ -6,9 +6,9 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "exec/handlers.h"
 #include "native/avx2_emitter.h"
 #include "native/avx512_emitter.h"
+#include "program/handlers.h"
 #include "support/settings.h"
 
 namespace warpgrade::emu {

@@ -185,7 +185,7 @@ WARPEMU_COUNTS_AVX512 inline uint32_t sampled_lines(const Numbers& lines, uint64
   return sampled;
 }
 
-// Lanes behind each other that have one line touch it once (LineRun of simt/count_access.cpp).
+// Lanes behind each other that have one line touch it once (LineRun of observe/count_access.cpp).
 WARPEMU_COUNTS_AVX512 inline void touch_lines(const CountedRow& known, Warp& w, const Numbers& sectors,
                                               const Numbers& before) {
   constexpr uint32_t kLineBits = 2;

@@ -1,7 +1,7 @@
 // Counting a warp's access by lanes anywhere, with AVX-512: of global memory, and of updates by atomics how
 // many lanes take turns.
 #pragma once
-#include "simt/count_access.h"
+#include "observe/count_access.h"
 
 namespace warpgrade::emu {
 

@@ -3,7 +3,7 @@
 #include <cstddef>
 
 #include "native/emitter.h"
-#include "simt/convergence.h"
+#include "state/convergence.h"
 
 namespace warpgrade::emu {
 

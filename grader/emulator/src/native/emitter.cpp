@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <stdexcept>
 
-#include "simt/counts.h"
+#include "observe/counts.h"
 
 namespace warpgrade::emu {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-#include "native/operation.h"
+#include "program/operation.h"
 
 namespace warpgrade::emu {
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "native/operation.h"
+#include "program/operation.h"
 
 namespace warpgrade::emu {
 

@@ -13,12 +13,12 @@
 #include <utility>
 #include <vector>
 
-#include "exec/access.h"
-#include "exec/machine.h"
 #include "native/code_memory.h"
 #include "native/flow.h"
-#include "simt/count_access.h"
-#include "simt/counts.h"
+#include "observe/count_access.h"
+#include "observe/counts.h"
+#include "state/access.h"
+#include "state/machine.h"
 
 namespace warpgrade::emu {
 
@@ -62,7 +62,7 @@ struct NativeMode {
   bool observes = false;       // looks at memory accesses
   bool checks = false;         // for mistakes, too
   bool orders_lanes = false;   // racecheck follows what orders the lanes of a warp
-  bool follows_lines = false;  // that accesses of global memory touch (simt/hierarchy.h)
+  bool follows_lines = false;  // that accesses of global memory touch (observe/hierarchy.h)
   LaunchShapeFacts shape;
   auto key() const {
     return (counts ? 1u : 0u) | (observes ? 2u : 0u) | (shape.tid_x_is_affine ? 4u : 0u) |
@@ -112,7 +112,7 @@ struct NativeContext {
   const NativeCode* code = nullptr;
   std::vector<NativeHint> hint_storage;
   std::vector<uint64_t> scalar_storage;
-  std::vector<ExecutionCounts> block_storage, busy_storage;  // of the busy warp (simt/counts.h)
+  std::vector<ExecutionCounts> block_storage, busy_storage;  // of the busy warp (observe/counts.h)
   std::vector<CountedRow> row_storage;
   std::vector<uint32_t> entry_failures;  // by block
   bool doubts = false;                   // a fact was doubted since the code was made

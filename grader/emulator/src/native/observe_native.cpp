@@ -1,12 +1,12 @@
 // What native code asks of counters and checks: accesses of memory by rows and by lanes anywhere, and
 // updates by atomics.
-#include "exec/handlers.h"
 #include "native/count_lanes.h"
 #include "native/lanes.h"
 #include "native/run.h"
+#include "observe/counts.h"
+#include "program/handlers.h"
 #include "program/program.h"
-#include "simt/counts.h"
-#include "simt/observe_row.h"
+#include "state/observe_row.h"
 
 namespace warpgrade::emu {
 namespace {

@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "check/shared_races.h"
-#include "exec/handlers.h"
 #include "native/lanes.h"
+#include "observe/counts.h"
+#include "program/handlers.h"
 #include "program/program.h"
-#include "simt/convergence.h"
-#include "simt/counts.h"
+#include "state/convergence.h"
 #include "support/settings.h"
 
 namespace warpgrade::emu {

@@ -1,7 +1,7 @@
 // Runs warps by native code where there is some, and by the interpreter elsewhere.
 #pragma once
 #include "native/kernel.h"
-#include "simt/launch.h"
+#include "state/launch.h"
 
 namespace warpgrade::emu {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "check/race_report.h"
-#include "simt/launch.h"
+#include "state/launch.h"
 #include "support/host_process.h"
 
 namespace warpgrade::emu {

@@ -7,11 +7,11 @@
 #include <memory>
 #include <vector>
 
-#include "exec/access.h"
 #include "memory/device_memory.h"
 #include "order/byte_ranges.h"
 #include "program/program.h"
-#include "simt/observe_row.h"
+#include "state/access.h"
+#include "state/observe_row.h"
 
 namespace warpgrade::emu {
 

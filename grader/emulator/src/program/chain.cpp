@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "native/operation.h"
 #include "program/instruction_class.h"
+#include "program/operation.h"
 
 namespace warpgrade::emu {
 namespace {

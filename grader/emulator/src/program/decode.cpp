@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "exec/handlers.h"
+#include "program/handlers.h"
 
 namespace warpgrade::emu {
 namespace {

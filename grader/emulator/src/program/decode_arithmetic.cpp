@@ -1,9 +1,9 @@
 // Decoders of integer and floating-point arithmetic.
 #include <algorithm>
 
-#include "exec/convert_modes.h"
-#include "exec/handlers.h"
+#include "program/convert_modes.h"
 #include "program/decode.h"
+#include "program/handlers.h"
 
 namespace warpgrade::emu {
 namespace {

@@ -1,7 +1,7 @@
 // Decoders of ldmatrix, stmatrix, movmatrix, mma and wmma.
 #include <charconv>
 
-#include "exec/convert_modes.h"
+#include "program/convert_modes.h"
 #include "program/decode.h"
 #include "program/matrix.h"
 

@@ -1,7 +1,7 @@
 // Decoders of mbarrier, cp.async.mbarrier.arrive and cp.async.bulk.
 #include <algorithm>
 
-#include "exec/bulk_copy.h"
+#include "program/bulk_copy.h"
 #include "program/decode.h"
 
 namespace warpgrade::emu {

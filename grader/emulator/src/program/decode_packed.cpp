@@ -1,8 +1,8 @@
 // Decoders of operations on parts of a register (exec_packed.cpp).
 #include <algorithm>
 
-#include "exec/packed_modes.h"
 #include "program/decode.h"
+#include "program/packed_modes.h"
 
 namespace warpgrade::emu {
 namespace {

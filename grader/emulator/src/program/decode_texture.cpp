@@ -5,8 +5,8 @@
 #include <iterator>
 
 #include "cudart/image.h"
-#include "exec/image_operands.h"
 #include "program/decode.h"
+#include "program/image_operands.h"
 
 namespace warpgrade::emu {
 namespace {

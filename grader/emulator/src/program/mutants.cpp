@@ -8,7 +8,7 @@
 #include "program/build.h"
 #include "program/mutant_operators.h"
 #include "ptx/parser.h"
-#include "report/json_line.h"
+#include "support/json_line.h"
 
 namespace warpgrade::emu {
 namespace {

@@ -1,10 +1,10 @@
 // Where a kernel's parameters, shared variables, stack frames and the mailbox lie, and the global names.
 #include <algorithm>
 
-#include "device/device_model.h"
-#include "exec/machine.h"
+#include "program/instruction.h"
 #include "program/linearize.h"
 #include "ptx/parser.h"
+#include "support/device_model.h"
 
 namespace warpgrade::emu {
 namespace {

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "exec/machine.h"
+#include "program/instruction.h"
 #include "program/matrix.h"
 #include "program/tensor_copy.h"
 #include "program/warp_group.h"

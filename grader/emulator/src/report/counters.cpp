@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "report/json_line.h"
 #include "report/launch_groups.h"
 #include "support/base_name.h"
+#include "support/json_line.h"
 #include "support/settings.h"
 
 namespace warpgrade::emu {

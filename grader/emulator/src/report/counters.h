@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "memory/device_memory.h"
+#include "observe/counts.h"
 #include "program/chain.h"
 #include "program/instruction_class.h"
 #include "program/program.h"
-#include "report/line_queue.h"
-#include "simt/counts.h"
+#include "support/line_queue.h"
 
 namespace warpgrade::emu {
 
@@ -32,7 +32,7 @@ struct InstructionCounts {
 struct LaunchShape {
   uint32_t grid[3] = {0, 0, 0}, block[3] = {0, 0, 0};
   uint32_t shared_bytes = 0;
-  uint32_t resident_blocks = 0;  // on a multiprocessor (simt/hierarchy.h)
+  uint32_t resident_blocks = 0;  // on a multiprocessor (observe/hierarchy.h)
   bool cooperative = false;
   bool waits_for_blocks = false;  // the kernel polls memory in a loop
   uint64_t threads() const { return uint64_t(grid[0]) * grid[1] * grid[2] * block[0] * block[1] * block[2]; }

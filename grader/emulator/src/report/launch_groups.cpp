@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "report/json_line.h"
+#include "support/json_line.h"
 
 namespace warpgrade::emu {
 namespace {

@@ -7,9 +7,9 @@
 #include <tuple>
 #include <vector>
 
+#include "observe/hierarchy.h"
 #include "program/chain.h"
 #include "report/counters.h"
-#include "simt/hierarchy.h"
 
 namespace warpgrade::emu {
 

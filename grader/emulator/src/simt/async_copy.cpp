@@ -4,9 +4,9 @@
 #include <cstring>
 
 #include "check/async_copies.h"
-#include "exec/access.h"
 #include "exec/handlers.h"
 #include "simt/mbarrier.h"
+#include "state/access.h"
 
 namespace warpgrade::emu {
 namespace {

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
+#include "check/diagnose.h"
 #include "check/shared_races.h"
 #include "check/warp_sync.h"
 #include "exec/handlers.h"
 #include "program/program.h"
-#include "simt/convergence.h"
-#include "simt/launch.h"
-#include "simt/report.h"
+#include "state/convergence.h"
+#include "state/launch.h"
 
 namespace warpgrade::emu {
 namespace {

@@ -1,6 +1,6 @@
 // Barriers of blocks (bar.sync, bar.arrive, bar.red) and of clusters (barrier.cluster).
 #pragma once
-#include "exec/machine.h"
+#include "state/machine.h"
 
 namespace warpgrade::emu {
 

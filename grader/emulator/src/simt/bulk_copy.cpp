@@ -1,16 +1,16 @@
 // cp.async.bulk without tensors: each lane's copy happens when it is issued, which is one of the times at
 // which it may happen on a GPU, and then counts its bytes at the barrier.
-#include "exec/bulk_copy.h"
+#include "program/bulk_copy.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "check/async_copies.h"
-#include "exec/access.h"
+#include "check/diagnose.h"
 #include "exec/handlers.h"
-#include "simt/launch.h"
 #include "simt/mbarrier.h"
-#include "simt/report.h"
+#include "state/access.h"
+#include "state/launch.h"
 
 namespace warpgrade::emu {
 namespace {

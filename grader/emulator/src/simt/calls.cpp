@@ -4,12 +4,12 @@
 // meet again at its return.
 #include <algorithm>
 
+#include "check/diagnose.h"
 #include "exec/handlers.h"
 #include "program/program.h"
-#include "simt/convergence.h"
-#include "simt/launch.h"
-#include "simt/report.h"
-#include "simt/stack.h"
+#include "state/convergence.h"
+#include "state/launch.h"
+#include "state/stack.h"
 
 namespace warpgrade::emu {
 namespace {

@@ -4,10 +4,10 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "check/diagnose.h"
 #include "exec/handlers.h"
-#include "simt/launch.h"
-#include "simt/report.h"
-#include "simt/stack.h"
+#include "state/launch.h"
+#include "state/stack.h"
 
 namespace warpgrade::emu {
 namespace {

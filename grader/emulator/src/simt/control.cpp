@@ -1,15 +1,15 @@
 // Branches, exit, and the choice of the fragment that runs.
 #include <algorithm>
 
+#include "check/diagnose.h"
 #include "check/shared_races.h"
 #include "check/warp_sync.h"
 #include "exec/handlers.h"
 #include "native/run.h"
+#include "observe/counts.h"
 #include "program/program.h"
-#include "simt/convergence.h"
-#include "simt/counts.h"
-#include "simt/launch.h"
-#include "simt/report.h"
+#include "state/convergence.h"
+#include "state/launch.h"
 
 namespace warpgrade::emu {
 namespace {

@@ -3,10 +3,10 @@
 #pragma once
 #include <cstdint>
 
-#include "exec/access.h"
+#include "check/diagnose.h"
 #include "program/program.h"
-#include "simt/launch.h"
-#include "simt/report.h"
+#include "state/access.h"
+#include "state/launch.h"
 
 namespace warpgrade::emu {
 

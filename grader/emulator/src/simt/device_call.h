@@ -3,9 +3,9 @@
 #pragma once
 #include <cstring>
 
-#include "exec/machine.h"
-#include "simt/nested.h"
-#include "simt/stack.h"
+#include "state/machine.h"
+#include "state/nested.h"
+#include "state/stack.h"
 
 namespace warpgrade::emu {
 

@@ -3,18 +3,18 @@
 #include <atomic>
 #include <utility>
 
+#include "check/diagnose.h"
 #include "check/global_races.h"
 #include "check/initialized.h"
 #include "check/shared_races.h"
-#include "exec/access.h"
 #include "exec/handlers.h"
 #include "memory/device_heap.h"
 #include "order/touched_memory.h"
 #include "program/program.h"
 #include "simt/device_call.h"
 #include "simt/heap.h"
-#include "simt/launch.h"
-#include "simt/report.h"
+#include "state/access.h"
+#include "state/launch.h"
 
 namespace warpgrade::emu {
 namespace {

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "check/diagnose.h"
 #include "native/run.h"
+#include "observe/counts.h"
 #include "simt/barriers.h"
-#include "simt/convergence.h"
-#include "simt/counts.h"
-#include "simt/report.h"
-#include "simt/stack.h"
+#include "state/convergence.h"
+#include "state/stack.h"
 #include "support/settings.h"
 
 namespace warpgrade::emu {

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "check/shared_races.h"
-#include "exec/machine.h"
-#include "simt/launch.h"
+#include "state/launch.h"
+#include "state/machine.h"
 
 namespace warpgrade::emu {
 

@@ -2,13 +2,13 @@
 
 #include <cstring>
 
+#include "check/diagnose.h"
 #include "check/global_races.h"
 #include "check/initialized.h"
 #include "exec/handlers.h"
 #include "memory/device_heap.h"
-#include "simt/launch.h"
-#include "simt/report.h"
-#include "simt/stack.h"
+#include "state/launch.h"
+#include "state/stack.h"
 
 namespace warpgrade::emu {
 namespace {

@@ -1,6 +1,6 @@
 // The heap of kernels: malloc and free, and cudaMalloc and cudaFree where kernels call them.
 #pragma once
-#include "exec/machine.h"
+#include "state/machine.h"
 
 namespace warpgrade::emu {
 

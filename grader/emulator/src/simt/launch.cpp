@@ -4,8 +4,6 @@
 // next, unless the block spins on something another block must do: then the worker keeps it and starts or
 // resumes others, so that locks, flags and grid-wide barriers make progress whatever the number of workers.
 // A block that passes very many barriers may be spinning, too, and lets others run now and then.
-#include "simt/launch.h"
-
 #include <algorithm>
 #include <condition_variable>
 #include <cstdio>
@@ -22,13 +20,14 @@
 #include "check/race_report.h"
 #include "memory/device_heap.h"
 #include "native/run.h"
+#include "observe/counts.h"
+#include "observe/hierarchy.h"
 #include "order/touched_memory.h"
 #include "program/build.h"
 #include "report/counters.h"
 #include "simt/barriers.h"
-#include "simt/counts.h"
 #include "simt/execute.h"
-#include "simt/hierarchy.h"
+#include "simt/run_launch.h"
 #include "support/base_name.h"
 #include "support/settings.h"
 #include "texture/images.h"
@@ -312,9 +311,9 @@ void undo(Launch& launch) {
   launch.stop_from = Launch::kNoBlock;
   launch.next_cluster = 0;
   launch.steps = 0;
-  launch.found.clear();
-  launch.doubtful.clear();
-  launch.early_exit.reset();
+  launch.findings.found.clear();
+  launch.findings.doubtful.clear();
+  launch.findings.early_exit.reset();
   launch.printed.clear();
 }
 
@@ -371,13 +370,13 @@ std::optional<FoundInBlock> aliased_arrays(const Launch& launch) {
 
 // Tells what was found, in the order of the blocks. What happened behind the fault did not happen.
 void report_launch(Launch& launch) {
-  std::vector<FoundInBlock> all = std::move(launch.found);
-  for (auto& [instruction, found] : launch.doubtful) {
+  std::vector<FoundInBlock> all = std::move(launch.findings.found);
+  for (auto& [instruction, found] : launch.findings.doubtful) {
     const Diagnostic& d = found->diagnostic;
     if (!is_known_race(d.kernel, d.path, d.line)) all.push_back(std::move(*found));
   }
-  if (launch.early_exit && is_first_note(Finding::early_exit, launch))
-    all.push_back(std::move(*launch.early_exit));
+  if (launch.findings.early_exit && is_first_note(Finding::early_exit, launch))
+    all.push_back(std::move(*launch.findings.early_exit));
   if (auto arrays = aliased_arrays(launch); arrays && is_first_note(Finding::aliased_shared, launch))
     all.push_back(std::move(*arrays));
   std::sort(all.begin(), all.end(), [](const FoundInBlock& x, const FoundInBlock& y) {
@@ -408,7 +407,7 @@ bool Launch::spoil_trial() {
 void Launch::report(const Block& in, Diagnostic diagnostic) {
   if (spoil_trial()) return;
   const std::lock_guard lock(findings_mutex);
-  found.push_back({in.linear, next_sequence++, std::move(diagnostic)});
+  findings.found.push_back({in.linear, findings.next_sequence++, std::move(diagnostic)});
 }
 
 void Launch::fail(const Block& in, Fault f) {
@@ -432,7 +431,7 @@ bool Launch::end_of_time() {
 bool Launch::add_nested(NestedWork work) {
   if (!work.memory.take(work.bytes())) return false;
   const std::lock_guard lock(findings_mutex);
-  work.number = next_sequence++;
+  work.number = findings.next_sequence++;
   nested.push_back(std::move(work));
   return true;
 }

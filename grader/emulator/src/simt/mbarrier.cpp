@@ -2,8 +2,8 @@
 #include "simt/mbarrier.h"
 
 #include "check/async_copies.h"
-#include "exec/access.h"
 #include "exec/handlers.h"
+#include "state/access.h"
 
 namespace warpgrade::emu {
 namespace {

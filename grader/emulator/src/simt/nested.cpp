@@ -1,4 +1,4 @@
-#include "simt/nested.h"
+#include "state/nested.h"
 
 #include <algorithm>
 #include <cstring>

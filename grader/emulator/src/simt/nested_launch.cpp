@@ -1,17 +1,17 @@
 // Launches, copies and fills that kernels ask for. They are checked here, where the asking thread is known,
-// and carried out when the grid has ended (simt/nested.h).
+// and carried out when the grid has ended (state/nested.h).
 #include <algorithm>
 #include <cstdio>
 #include <mutex>
 
+#include "check/diagnose.h"
 #include "cudart/register_limit.h"
-#include "device/device_model.h"
 #include "exec/handlers.h"
 #include "memory/device_heap.h"
 #include "program/program.h"
 #include "simt/device_call.h"
-#include "simt/launch.h"
-#include "simt/report.h"
+#include "state/launch.h"
+#include "support/device_model.h"
 #include "support/settings.h"
 
 namespace warpgrade::emu {

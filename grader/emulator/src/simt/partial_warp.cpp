@@ -1,11 +1,11 @@
 // Matrix instructions that fewer than 32 lanes reach.
 #include <string>
 
+#include "check/diagnose.h"
 #include "exec/handlers.h"
 #include "exec/matrix.h"
 #include "program/program.h"
-#include "simt/launch.h"
-#include "simt/report.h"
+#include "state/launch.h"
 
 namespace warpgrade::emu {
 

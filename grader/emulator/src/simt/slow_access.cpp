@@ -6,13 +6,13 @@
 #include <cstdio>
 
 #include "check/address_shape.h"
+#include "check/diagnose.h"
 #include "check/initialized.h"
-#include "exec/access.h"
 #include "memory/device_heap.h"
 #include "program/linear.h"
 #include "program/program.h"
-#include "simt/launch.h"
-#include "simt/report.h"
+#include "state/access.h"
+#include "state/launch.h"
 #include "support/host_process.h"
 
 namespace warpgrade::emu {

@@ -10,13 +10,13 @@
 #include <cstring>
 #include <mutex>
 
+#include "check/diagnose.h"
 #include "check/global_races.h"
 #include "exec/handlers.h"
 #include "memory/device_memory.h"
 #include "program/program.h"
-#include "simt/launch.h"
-#include "simt/report.h"
-#include "simt/stack.h"
+#include "state/launch.h"
+#include "state/stack.h"
 
 namespace warpgrade::emu {
 namespace {

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "check/diagnose.h"
 #include "exec/handlers.h"
-#include "exec/image_operands.h"
-#include "simt/launch.h"
-#include "simt/report.h"
+#include "program/image_operands.h"
+#include "state/launch.h"
 #include "texture/images.h"
 #include "texture/sample.h"
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "device/device_model.h"
+#include "support/device_model.h"
 
 namespace warpgrade::emu {
 

@@ -1,10 +1,10 @@
 // What estimates of time are made from: which cache would hold a line, and how long chains of waits are.
 #include <gtest/gtest.h>
 
+#include "observe/hierarchy.h"
 #include "program/build.h"
 #include "program/chain.h"
 #include "ptx/parser.h"
-#include "simt/hierarchy.h"
 
 namespace warpgrade::emu {
 namespace {

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
-#include "report/diagnostics.h"
-#include "report/json_line.h"
-#include "report/line_queue.h"
+#include "findings/diagnostics.h"
+#include "support/json_line.h"
+#include "support/line_queue.h"
 
 namespace warpgrade::emu {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 #include <cstring>
 
-#include "exec/machine.h"
+#include "state/machine.h"
 
 namespace warpgrade::emu {
 

@@ -14,8 +14,8 @@
 #include <variant>
 #include <vector>
 
-#include "exec/machine.h"
-#include "report/diagnostics.h"
+#include "findings/diagnostics.h"
+#include "state/machine.h"
 
 namespace warpgrade::emu {
 

@@ -1,8 +1,8 @@
 // The cost of one warp's memory access, added to its worker's counts.
 #pragma once
-#include "exec/access.h"
-#include "simt/counts.h"
-#include "simt/observe_row.h"
+#include "observe/counts.h"
+#include "state/access.h"
+#include "state/observe_row.h"
 
 namespace warpgrade::emu {
 
@@ -17,7 +17,7 @@ struct CountedRow {
   uint64_t last_byte = 0;                  // from the first lane's address
   uint32_t bytes = 0;                      // of a lane
   uint64_t ideal = 0;  // sectors, where the row fills more than one; of shared memory: turns
-  // Where lines are followed (simt/hierarchy.h) they go here, else nullptr; how the allocation's first
+  // Where lines are followed (observe/hierarchy.h) they go here, else nullptr; how the allocation's first
   // line is numbered.
   SampledTouches* sampled = nullptr;
   uint64_t first_line = 0;

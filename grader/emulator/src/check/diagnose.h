@@ -2,8 +2,8 @@
 #pragma once
 #include <string>
 
-#include "exec/machine.h"
-#include "report/diagnostics.h"
+#include "findings/diagnostics.h"
+#include "state/machine.h"
 
 namespace warpgrade::emu {
 

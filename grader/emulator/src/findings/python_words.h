@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "report/diagnostics.h"
+#include "findings/diagnostics.h"
 
 namespace warpgrade::emu {
 

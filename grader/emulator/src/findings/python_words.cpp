@@ -1,4 +1,4 @@
-#include "report/python_words.h"
+#include "findings/python_words.h"
 
 #include <array>
 #include <string_view>

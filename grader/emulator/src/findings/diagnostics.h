@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "report/line_queue.h"
+#include "support/line_queue.h"
 #include "warpemu/findings.h"
 
 namespace warpgrade::emu {

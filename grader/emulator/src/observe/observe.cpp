@@ -6,12 +6,12 @@
 #include "check/global_races.h"
 #include "check/initialized.h"
 #include "check/shared_races.h"
-#include "exec/access.h"
+#include "observe/count_access.h"
 #include "order/touched_memory.h"
 #include "program/computed_addresses.h"
-#include "simt/count_access.h"
-#include "simt/launch.h"
-#include "simt/observe_row.h"
+#include "state/access.h"
+#include "state/launch.h"
+#include "state/observe_row.h"
 
 namespace warpgrade::emu {
 namespace {

@@ -13,7 +13,7 @@
 #include <mutex>
 #include <vector>
 
-#include "exec/access.h"
+#include "state/access.h"
 
 namespace warpgrade::emu {
 

@@ -1,9 +1,9 @@
-#include "simt/report.h"
+#include "check/diagnose.h"
 
 #include <algorithm>
 
 #include "program/program.h"
-#include "simt/launch.h"
+#include "state/launch.h"
 
 namespace warpgrade::emu {
 

@@ -1,4 +1,4 @@
-#include "report/json_line.h"
+#include "support/json_line.h"
 
 #include <cmath>
 #include <cstdio>

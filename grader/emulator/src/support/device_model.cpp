@@ -1,4 +1,4 @@
-#include "device/device_model.h"
+#include "support/device_model.h"
 
 #include <cstdlib>
 #include <fstream>

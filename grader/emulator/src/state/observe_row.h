@@ -1,7 +1,7 @@
 // The same as observe_access() for the accesses that most kernels consist of: all lanes side by side, or all
 // that are there at one place.
 #pragma once
-#include "exec/access.h"
+#include "state/access.h"
 
 namespace warpgrade::emu {
 

@@ -1,4 +1,4 @@
-#include "report/diagnostics.h"
+#include "findings/diagnostics.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -8,9 +8,9 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "report/json_line.h"
-#include "report/python_words.h"
+#include "findings/python_words.h"
 #include "support/base_name.h"
+#include "support/json_line.h"
 #include "support/settings.h"
 
 namespace warpgrade::emu {

@@ -8,8 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "exec/access.h"
-#include "simt/hierarchy.h"
+#include "observe/hierarchy.h"
+#include "state/access.h"
 
 namespace warpgrade::emu {
 

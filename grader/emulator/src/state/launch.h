@@ -1,21 +1,19 @@
-// One kernel launch, and how to run it.
+// One kernel launch: what is to run, and what is known of it while it runs.
 #pragma once
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "check/undo_log.h"
-#include "exec/machine.h"
+#include "findings/block_findings.h"
 #include "memory/device_memory.h"
 #include "program/program.h"
-#include "report/diagnostics.h"
-#include "simt/nested.h"
+#include "state/machine.h"
+#include "state/nested.h"
+#include "state/undo_log.h"
 
 namespace warpgrade::emu {
 
@@ -37,12 +35,6 @@ class TouchedMemory;
 struct ImageObject;
 struct NativeCode;
 
-// What was found in a block; `sequence` orders what one block did.
-struct FoundInBlock {
-  uint64_t block = 0, sequence = 0;
-  Diagnostic diagnostic;
-};
-
 struct Launch {
   const Program* program = nullptr;
   uint32_t grid[3] = {1, 1, 1};
@@ -60,7 +52,7 @@ struct Launch {
 
   TouchedMemory* touched = nullptr;  // notes what the launch touches; nullptr: nobody asks
 
-  // Of dynamic parallelism (simt/nested.h).
+  // Of dynamic parallelism (state/nested.h).
   const DeviceRuntime* runtime = nullptr;    // of kernels that call it
   uint32_t depth = 0;                        // 0: launched by the host
   const NestedPlace* launched_at = nullptr;  // by a kernel; nullptr: by the host
@@ -127,20 +119,18 @@ struct Launch {
   template <class Describe>
   void add_doubtful(uint32_t instruction, const Block& in, Describe describe) {
     const std::lock_guard lock(findings_mutex);
-    add_first(doubtful[instruction], in, describe);
+    findings.add_first(findings.doubtful[instruction], in.linear, describe);
   }
   // Threads of a block came to a barrier after others had returned; told once a kernel.
   template <class Describe>
   void add_early_exit(const Block& in, Describe describe) {
     const std::lock_guard lock(findings_mutex);
-    add_first(early_exit, in, describe);
+    findings.add_first(findings.early_exit, in.linear, describe);
   }
 
   std::mutex findings_mutex;
-  std::vector<FoundInBlock> found;
-  std::map<uint32_t, std::optional<FoundInBlock>> doubtful;
-  std::optional<FoundInBlock> early_exit;
-  uint64_t next_sequence = 0, fault_block = kNoBlock;
+  BlockFindings findings;
+  uint64_t fault_block = kNoBlock;
   Fault fault = Fault::none;
   std::vector<UndoLog> undo_logs;  // by worker
   std::string printed;             // by the kernel, while a trial may be undone
@@ -149,17 +139,6 @@ struct Launch {
   std::atomic<uint32_t> refusals = 0;  // of its launches
 
   static constexpr uint64_t kNoBlock = ~uint64_t{0};
-
- private:
-  template <class Describe>
-  void add_first(std::optional<FoundInBlock>& known, const Block& in, Describe describe) {
-    const uint64_t count = known ? known->diagnostic.count + 1 : 1;
-    if (!known || in.linear < known->block) known = FoundInBlock{in.linear, next_sequence++, describe()};
-    known->diagnostic.count = count;
-  }
 };
-
-// Runs a launch to its end on the pool's workers; one at a time. Returns how it ended.
-Fault run_launch(Launch& launch);
 
 }  // namespace warpgrade::emu

@@ -1,8 +1,8 @@
-#include "simt/hierarchy.h"
+#include "observe/hierarchy.h"
 
 #include <algorithm>
 
-#include "simt/launch.h"
+#include "state/launch.h"
 #include "support/settings.h"
 
 namespace warpgrade::emu {

@@ -1,4 +1,4 @@
-#include "report/line_queue.h"
+#include "support/line_queue.h"
 
 #include <cstring>
 

@@ -1,7 +1,7 @@
 // One warp's memory access, and the parts of it that are compiled once
 // (src/simt/slow_access.cpp, observe.cpp).
 #pragma once
-#include "exec/machine.h"
+#include "state/machine.h"
 
 namespace warpgrade::emu {
 

@@ -1,4 +1,4 @@
-#include "native/operation.h"
+#include "program/operation.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "exec/convert_modes.h"
+#include "program/convert_modes.h"
 
 namespace warpgrade::emu {
 namespace {

@@ -1,13 +1,13 @@
 // What accesses cost on a GPU: sectors of global memory, passes through the banks of shared memory, turns of
 // atomics at one address.
-#include "simt/count_access.h"
+#include "observe/count_access.h"
 
 #include <algorithm>
 
 #include "memory/device_memory.h"
-#include "simt/counts.h"
-#include "simt/hierarchy.h"
-#include "simt/observe_row.h"
+#include "observe/counts.h"
+#include "observe/hierarchy.h"
+#include "state/observe_row.h"
 #include "support/for_each_level.h"
 
 namespace warpgrade::emu {

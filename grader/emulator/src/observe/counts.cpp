@@ -1,4 +1,4 @@
-#include "simt/counts.h"
+#include "observe/counts.h"
 
 namespace warpgrade::emu {
 

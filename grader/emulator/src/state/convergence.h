@@ -3,7 +3,7 @@
 // A warp is a set of fragments: lanes at one pc. The fragment with the lowest pc runs (block order makes that
 // reconverge, program/order_blocks.cpp); fragments at one pc merge. A warp that spins gives the others turns.
 #pragma once
-#include "exec/machine.h"
+#include "state/machine.h"
 
 namespace warpgrade::emu {
 
