@@ -171,9 +171,9 @@ SOURCES = (
     *(ROOT / "grader/emulator/src/check").glob("*.cpp"),
     *(ROOT / f"grader/emulator/src/simt/{name}.cpp" for name in (
         "barriers", "bulk_copy", "calls", "conditions", "copy_engine", "execute", "heap", "launch", "nested_launch",
-        "partial_warp", "report", "slow_access", "system", "tensor_copy", "textures")),
+        "partial_warp", "slow_access", "system", "tensor_copy", "textures")),
     *(ROOT / f"grader/emulator/src/{name}.cpp" for name in ("backend/command_order", "backend/emulated_memory",
-        "backend/leaks", "backend/encode_tensor_map", "report/python_words")),
+        "backend/leaks", "backend/encode_tensor_map", "findings/python_words")),
     *(ROOT / f"grader/cudart/{name}" for name in ("refused_copy.cpp", "refused_launch.cpp", "register_limit.h",
         "runtime_launch.cpp", "not_implemented.cpp", "host_fault.cpp")),
     *(ROOT / f"grader/judge/judging/{name}.cpp" for name in ("cause_search", "diagnosis", "runner_process")),
