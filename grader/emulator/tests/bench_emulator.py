@@ -234,9 +234,13 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--scaling", type=worker_counts, metavar="WORKERS,...")
     arguments = parser.parse_args()
+    if arguments.turns < 1:
+        parser.error(f"--turns {arguments.turns}: expected 1 or more")
     library = arguments.build / "emulator"
     if not library.is_dir():
         sys.exit(f"bench_emulator: no {library}; build the project first (make build)")
+    if arguments.beside and not list(arguments.beside.glob("libcudart.so*")):
+        sys.exit(f"bench_emulator: {arguments.beside} has no libcudart.so: name the folder `emulator` of another build")
     built = arguments.build / "bench_emulator"
     subprocess.run([str(HERE / "hardware/build_programs.sh"), str(built)], env={**os.environ, "ARCH": ARCH}, check=True)
     if arguments.beside_interpreter:
