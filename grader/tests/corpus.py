@@ -18,6 +18,7 @@ import yaml
 ROOT = Path(__file__).resolve().parents[2]
 CORPUS = Path(__file__).parent / "submissions"
 COMMON = CORPUS / "common"
+TRITON = Path(os.environ.get("WARPGRADE_TRITON", ROOT / ".cache/triton"))
 POLICY = CORPUS / "policy.yaml"
 BACKEND = os.environ.get("WARPGRADE_TEST_BACKEND", "emulator")
 USUAL_CASES = "synth-ragged-k32,synth-empty-rows-k32,synth-hub-k32,synth-uniform-k256"
@@ -42,6 +43,13 @@ class Example:
     compared_with: tuple[str, ...] = ()
     times: str = "all"
 
+    @property
+    def missing(self) -> str | None:
+        """What this machine lacks to judge it; None where nothing is missing."""
+        if self.folder is not None and (self.folder / f"{self.lab}.py").exists():
+            return None if (TRITON / "triton").is_dir() else "Triton is not installed: scripts/bootstrap triton"
+        return None
+
     def lay_out(self, target: Path) -> None:
         """Copies the submission to `target`, with what it shares and what a repository cannot hold."""
         if self.folder is None:
@@ -52,11 +60,13 @@ class Example:
 
 
 def add_common_files(folder: Path) -> None:
-    """Lays each file of common/ beside a source that includes it."""
-    for source in folder.glob("*.cu"):
+    """Lays each file of common/ beside a source that includes or imports it."""
+    for source in [*folder.glob("*.cu"), *folder.glob("*.py")]:
         if not source.is_file() or source.is_symlink():
             continue
-        included = set(re.findall(rb'#include "([\w.]+)"', source.read_bytes()))
+        text = source.read_bytes()
+        included = set(re.findall(rb'#include "([\w.]+)"', text))
+        included |= {name + b".py" for name in re.findall(rb"^from (\w+) import", text, re.MULTILINE)}
         for shared in COMMON.iterdir():
             if shared.name.encode() in included and not (folder / shared.name).exists():
                 shutil.copy(shared, folder)

@@ -131,7 +131,12 @@ def steady_examples(labs: list[str] | None) -> dict[tuple[str, str], list[Exampl
     """The corpus without what chance or a clock decides, by lab and cases."""
     groups: dict[tuple[str, str], list[Example]] = {}
     for example in read_corpus("emulator"):
-        steady = example.needs is None and len(example.verdicts) == 1 and example.verdicts[0] != "time_limit"
+        steady = (
+            example.needs is None
+            and example.missing is None
+            and len(example.verdicts) == 1
+            and example.verdicts[0] != "time_limit"
+        )
         if steady and (labs is None or example.lab in labs):
             groups.setdefault((example.lab, example.cases), []).append(example)
     return groups

@@ -64,7 +64,8 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], di
         for name in HONEST_NAMES if lab == "spmm" else HONEST_NAMES[:1]:
             lay_out_honest(lab, scratch / "class" / name)
         for attack in ATTACKS:
-            if (attack.lab, attack.cases) == (lab, cases) and (boxed or attack.needs is None):
+            runs_here = attack.missing is None and (boxed or attack.needs is None)
+            if (attack.lab, attack.cases) == (lab, cases) and runs_here:
                 attack.lay_out(scratch / "class" / attack.name)
         done = grade_class(WARPGRADE, scratch, lab, cases, BACKEND, run_s=RUN_S)
         assert done.returncode == 0, done.stdout + done.stderr
@@ -77,6 +78,8 @@ def test_attack_gets_the_verdict_that_it_has_to_get(
     attack: Example, judged: dict[tuple[str, str], dict[str, Judged]]
 ) -> None:
     """The worst case's verdict, and the stated reason on a case that has it."""
+    if attack.missing is not None:
+        pytest.skip(attack.missing)
     if attack.needs is not None and (missing := box_of_this_machine(WARPGRADE)) is not None:
         pytest.skip(f"runs only inside a box that counts what it takes: {missing}")
     result = judged[attack.lab, attack.cases][attack.name]
@@ -132,8 +135,8 @@ def test_the_corpus_has_attacks_enough_of_every_category() -> None:
     assert min(counts.values()) >= 5, counts
     for attack in ATTACKS:
         if attack.folder is not None:
-            source = next(iter(sorted(attack.folder.glob("*.cu"))))
-            assert source.read_text(encoding="utf-8").startswith("// "), source.relative_to(CORPUS)
+            source = next(iter(sorted([*attack.folder.glob("*.cu"), *attack.folder.glob("*.py")])))
+            assert source.read_text(encoding="utf-8").startswith(("// ", "# ")), source.relative_to(CORPUS)
     assert all(thing.gain for thing in LAID_OUT.values())
 
 
@@ -141,6 +144,8 @@ def on_the_executor(attack: Example) -> bool:
     """Whether an attack speaks the executor's protocol, or is one on time."""
     if attack.folder is None:
         return False
+    if (attack.folder / f"{attack.lab}.py").exists():
+        return attack.attack == "timing"
     source = (attack.folder / f"{attack.lab}.cu").read_text(encoding="utf-8")
     return attack.attack == "timing" or '#include "executor_ring.cuh"' in source
 

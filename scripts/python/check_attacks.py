@@ -158,14 +158,15 @@ class Check:
     def group(self, number: int, lab: str, cases: str) -> None:
         """Both classes of one lab and set of cases."""
         chosen = [a for a in self.attacks if (a.lab, a.cases) == (lab, cases)]
-        run_now = [a for a in chosen if a.needs is None or self.missing is None]
+        missing = {a.name: a.missing or (self.missing if a.needs else None) for a in chosen}
+        run_now = [a for a in chosen if missing[a.name] is None]
         folder = self.options.output / f"{number}-{lab}"
         alone = self.judge(folder / "alone", lab, cases, [])
         among = self.judge(folder / "among", lab, cases, run_now)
         again = self.judge(folder / "again", lab, cases, []) if self.options.backend == "cuda" else alone
         for attack in chosen:
             if attack not in run_now:
-                self.lines.append(f"| left out | {attack.name} | {attack.attack} | | {self.missing} | |")
+                self.lines.append(f"| left out | {attack.name} | {attack.attack} | | {missing[attack.name]} | |")
         if alone is None or among is None or again is None:
             return
         results = self.corpus.read_judged(among)

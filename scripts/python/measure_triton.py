@@ -1,20 +1,25 @@
 #!/usr/bin/env python3
 """Judges the staff's Triton solutions on this machine's GPU, and times the same kernels by Triton's own launcher.
 
-    scripts/measure triton [--run runs/triton] [--labs vector_add,softmax] [--backend cuda] [--repetitions 30]
+    scripts/measure triton [--run runs/triton] [--labs vector_add,softmax] [--backend cuda] [--processes 5]
 
-For each lab a class of reference/<lab>/triton/* is graded as any other. A table then has, for each speed case, the
-median that the judge measured, and the median of Triton's launcher with tensors of torch on the same GPU: launches
-queue up behind a kernel that waits, L2 is overwritten before each run, and the time of an empty run comes off. Both
-sides take the first configuration of an autotuned kernel, and have the same version of Triton: that of the Python
-that runs this script, which needs torch, NumPy and triton.
+For each lab a class of reference/<lab>/triton/* is graded as any other. Then processes of Python with torch, one after
+the other, launch the same solutions by Triton's own launcher, on torch's tensors. Both sides have the judge's clock
+(grader/judge/measure/README.md): the device waits behind a gate while launches queue up, caches are overwritten, the
+time of an empty run comes off. On this side the clock is build/executor/libwarpgrade_stopwatch.so.
 
-With --backend emulator only the verdicts are told.
+A process keeps its own speed, so both sides have several: the table has the median of all runs of all processes. Both
+take the first configuration of an autotuned kernel that plan() does not tune, and have the same version of Triton:
+that of the Python that runs this script, which needs torch, NumPy and triton. spmm's matrices are the judge's.
+
+With --backend emulator only the verdicts are told. Exit code 1: a case was not accepted, or the times of a case
+differ by more than 2 % and more than 0.5 us.
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
 import importlib
 import json
 import math
@@ -24,12 +29,27 @@ import subprocess
 import sys
 import types
 from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / "build/bin/warpgrade"
-FLUSHED_BYTES, WAIT_CYCLES, WARM_UP = 256 << 20, 2_000_000, 5
+CACHE = Path(os.environ.get("WARPGRADE_CACHE", ROOT / ".cache"))
+WARM_UP = 3
+FITS_RATIO, FITS_US = 0.02, 0.5
+LABS = "vector_add,reduction,scan,sort,transpose,softmax,stencil,convolution,matmul,spmm"
+
+
+@dataclass
+class Case:
+    """A speed case of a solution, as it was judged."""
+
+    lab: str
+    solution: str
+    name: str
+    values: dict[str, Any]
+    judged_us: float
 
 
 def solutions(lab: str) -> list[Path]:
@@ -37,7 +57,7 @@ def solutions(lab: str) -> list[Path]:
     return sorted(f.parent for f in (ROOT / "reference" / lab / "triton").glob(f"*/{lab}.py"))
 
 
-def grade(lab: str, run: Path, backend: str) -> list[dict[str, Any]]:
+def grade(lab: str, run: Path, backend: str, cases: str) -> list[dict[str, Any]]:
     """Judge them as a class; their records."""
     import triton  # noqa: PLC0415
 
@@ -47,12 +67,37 @@ def grade(lab: str, run: Path, backend: str) -> list[dict[str, Any]]:
     command = [str(PROGRAM), "grade"]
     for folder in solutions(lab):
         command += ["--reference", str(folder)]
-    command += ["--lab", lab, "--backend", backend, "--run", str(run), "--fresh"]
+    command += ["--lab", lab, "--backend", backend, "--run", str(run), "--fresh", "--quiet"]
+    if cases:
+        command += ["--cases", cases]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         print(done.stdout + done.stderr, file=sys.stderr)
-    records = [json.loads(file.read_text(encoding="utf-8")) for file in sorted(run.glob("**/*.json"))]
-    return [r for r in records if isinstance(r, dict) and "outcome" in r and "case" in r]
+    file = run / "records.jsonl"
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
+
+
+class Stopwatch:
+    """The judge's clock of timed runs, in this process."""
+
+    def __init__(self, stream: int) -> None:
+        self.library = ctypes.CDLL(str(PROGRAM.parent.parent / "executor/libwarpgrade_stopwatch.so"))
+        for name in ("open", "begin", "end"):
+            getattr(self.library, f"stopwatch_{name}").restype = ctypes.c_double
+        self.empty_us = self.library.stopwatch_open(ctypes.c_void_p(stream))
+        if self.empty_us < 0:
+            raise RuntimeError("there is no clock")
+
+    def time_us(self, work: Callable[[], object]) -> float:
+        """A run; once more where its start was not known in time."""
+        for _ in range(8):
+            if self.library.stopwatch_begin() < 0:
+                break
+            work()
+            time = float(self.library.stopwatch_end())
+            if time >= 0:
+                return time
+        raise RuntimeError("no run had a clock")
 
 
 class Native:
@@ -60,6 +105,10 @@ class Native:
 
     def __init__(self, repetitions: int) -> None:
         self.torch = importlib.import_module("torch")
+        self.torch.cuda.init()
+        self.stream = self.torch.cuda.Stream()
+        self.torch.cuda.set_stream(self.stream)
+        self.stopwatch = Stopwatch(self.stream.cuda_stream)
         autotuner = importlib.import_module("triton.runtime.autotuner").Autotuner
         tune = autotuner.run
 
@@ -72,107 +121,162 @@ class Native:
         device.empty = lambda shape, dtype="float32": self.tensor(shape, dtype)  # type: ignore[attr-defined]
         device.zeros = lambda shape, dtype="float32": self.tensor(shape, dtype).zero_()  # type: ignore[attr-defined]
         sys.modules["warpgrade"] = device
-        self.flushed = self.torch.empty(FLUSHED_BYTES, dtype=self.torch.int8, device="cuda")
         self.repetitions = repetitions
-        self.empty_us = self.median_us(lambda: None)
 
     def tensor(self, shape: Any, dtype: str) -> Any:  # noqa: ANN401
         """Memory that holds garbage."""
         return self.torch.empty(shape, dtype=getattr(self.torch, dtype), device="cuda")
 
-    def median_us(self, work: Callable[[], object]) -> float:
-        """Of the device's time from before the work to behind it."""
-        for _ in range(WARM_UP):
-            work()
-        times = []
-        for _ in range(self.repetitions):
-            begin, end = (self.torch.cuda.Event(enable_timing=True) for _ in range(2))
-            self.flushed.zero_()
-            self.torch.cuda._sleep(WAIT_CYCLES)
-            begin.record()
-            work()
-            end.record()
-            self.torch.cuda.synchronize()
-            times.append(1e3 * float(begin.elapsed_time(end)))
-        return statistics.median(times)
-
-    def solution_us(self, folder: Path, call: dict[str, Any], parameters: dict[str, Any]) -> float:
-        """The solution's run(), on random numbers."""
+    def times_us(self, case: Case, call: dict[str, Any]) -> list[float]:
+        """Of the solution's run(), each behind caches that hold nothing of it."""
+        folder = ROOT / "reference" / case.lab / "triton" / case.solution
         sys.path.insert(0, str(folder))
         sys.modules.pop(call["lab"], None)
         module = importlib.import_module(call["lab"])
         sys.path.pop(0)
-        arrays = {name: self.random(array, parameters) for name, array in call["arrays"].items()}
-        values = parameters | {each["name"]: 0.5 for each in call["scalars"]}
-        plan, functions = None, call["functions"]
+        given = case.values | {each["name"]: 0.5 for each in call["scalars"]}
+        given |= {name: self.array(name, array, case.values) for name, array in call["arrays"].items()}
+        given |= {"stream": self.stream.cuda_stream, "plan": None}
         if hasattr(module, "plan"):
-            plan = module.plan(*[{"stream": 0, **arrays, **values}[a["name"]] for a in functions["plan"]])
-        given = [{"stream": 0, "plan": plan, **arrays, **values}[a["name"]] for a in functions["run"]]
-        return self.median_us(lambda: module.run(*given)) - self.empty_us
+            given["plan"] = module.plan(*[self.argument(each, given) for each in call["functions"]["plan"]])
+        arguments = [self.argument(each, given) for each in call["functions"]["run"]]
+        for _ in range(WARM_UP):
+            module.run(*arguments)
+        self.torch.cuda.synchronize()
+        times = [self.stopwatch.time_us(lambda: module.run(*arguments)) for _ in range(self.repetitions)]
+        return times[1:]  # as in the judge, the first does not count
 
-    def random(self, array: dict[str, Any], parameters: dict[str, Any]) -> Any:  # noqa: ANN401
-        """An array as the case has it."""
+    def argument(self, described: dict[str, Any], given: dict[str, Any]) -> Any:  # noqa: ANN401
+        """An array, a number, or several of them under one name."""
+        if described["kind"] != "structure":
+            return given[described["name"]]
+        return types.SimpleNamespace(**{each["name"]: given[each["name"]] for each in described["fields"]})
+
+    def array(self, name: str, array: dict[str, Any], values: dict[str, Any]) -> Any:  # noqa: ANN401
+        """An array as the case has it: random numbers, and a matrix's structure from the judge's file."""
+        if name in ("row_offsets", "columns"):
+            numpy = importlib.import_module("numpy")
+            with numpy.load(CACHE / "datasets" / f"{values['dataset']}.npz") as file:
+                whole = file["indptr" if name == "row_offsets" else "indices"]
+            return self.torch.from_numpy(whole.astype("int32")).cuda()
         names = {"min": min, "max": max, "ceil_div": lambda a, b: -(-a // b), "log2": math.log2}
-        shape = [int(eval(text.replace("/", "//"), dict(names), dict(parameters))) for text in array["shape"]]  # noqa: S307
+        shape = [int(eval(text.replace("/", "//"), dict(names), dict(values))) for text in array["shape"]]  # noqa: S307
         made = self.tensor(shape, array["dtype"])
         if made.dtype.is_floating_point:
             return made.uniform_(-1, 1)
         signed = {4: self.torch.int32, 8: self.torch.int64}[made.element_size()]
-        return made.view(signed).random_(0, 1000).view(made.dtype)
+        made.view(signed).random_(-(2**31), 2**31)
+        return made
+
+
+def time_natively(job: Path, repetitions: int) -> int:
+    """In a process of its own: a line for each case of the job."""
+    native = Native(repetitions)
+    for each in json.loads(job.read_text(encoding="utf-8")):
+        case = Case(**each["case"])
+        told: dict[str, Any] = {"case": [case.lab, case.solution, case.name]}
+        try:
+            told["times_us"] = native.times_us(case, each["call"])
+        except Exception as error:  # the table goes on
+            told["error"] = repr(error)[:300]
+        native.torch.cuda.empty_cache()
+        print(json.dumps(told), flush=True)
+    return 0
 
 
 def call_of(lab: str) -> dict[str, Any]:
     """What the compiler made of lab.yaml: it lies in each program of its cache."""
-    cache = Path(os.environ.get("WARPGRADE_CACHE", ROOT / ".cache")) / "compiled"
-    files = sorted(cache.glob("*/runner/lab.json"), key=lambda file: file.stat().st_mtime, reverse=True)
+    files = sorted((CACHE / "compiled").glob("*/runner/lab.json"), key=lambda f: f.stat().st_mtime, reverse=True)
     calls = (json.loads(file.read_text(encoding="utf-8")) for file in files)
     return next(dict(call) for call in calls if call["lab"] == lab)
 
 
-def declared_labs() -> str:
-    """Those whose inputs may be random numbers: a written lab's are graphs."""
-    files = sorted(folder.parent / "lab.yaml" for folder in ROOT.glob("reference/*/triton"))
-    return ",".join(file.parent.name for file in files if "\njudge: C++" not in file.read_text(encoding="utf-8"))
+def judged_cases(lab: str, records: list[dict[str, Any]]) -> list[Case]:
+    """What was accepted with a time."""
+    found = []
+    for record in records:
+        median = (record.get("timing") or {}).get("median_us")
+        if median is not None:
+            case = record["case"]
+            values = case.get("parameters") or {key: case[key] for key in ("rows", "cols", "nnz", "k", "dataset")}
+            found.append(Case(lab, record["submission"]["id"], case["id"], values, median))
+    return found
+
+
+def compare(cases: list[Case], run: Path, processes: int, repetitions: int) -> int:
+    """The table of both sides, and how many cases differ."""
+    job = run / "native.json"
+    job.write_text(json.dumps([{"case": asdict(c), "call": call_of(c.lab)} for c in cases]), encoding="utf-8")
+    times: dict[tuple[str, ...], list[list[float]]] = {}
+    environment = os.environ | {"TRITON_CACHE_DIR": str((run / "triton").resolve())}
+    for _ in range(processes):
+        command = [sys.executable, str(Path(__file__).resolve()), "--native", str(job)]
+        command += ["--repetitions", str(repetitions)]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            print(done.stderr[-2000:], file=sys.stderr)
+        for line in done.stdout.splitlines():
+            told = json.loads(line)
+            if "error" in told:
+                print(f"{told['case']}: {told['error']}", file=sys.stderr)
+            else:
+                times.setdefault(tuple(told["case"]), []).append(told["times_us"])
+    (run / "native_times.json").write_text(json.dumps([[*k, v] for k, v in times.items()]), encoding="utf-8")
+    differ = 0
+    print(
+        "| lab | solution | case | judged, us | Triton's launcher, us | its processes' medians | judged beside it | |"
+    )
+    print("|---|---|---|---:|---:|---|---:|---|")
+    for case in cases:
+        rounds = times.get((case.lab, case.solution, case.name), [])
+        if not rounds:
+            differ += 1
+            print(f"| {case.lab} | {case.solution} | {case.name} | {case.judged_us:.2f} | none | | | not compared |")
+            continue
+        own = statistics.median([time for each in rounds for time in each])
+        medians = sorted(statistics.median(each) for each in rounds)
+        gap = abs(case.judged_us - own)
+        fits = gap <= max(FITS_RATIO * own, FITS_US)
+        differ += not fits
+        print(
+            f"| {case.lab} | {case.solution} | {case.name} | {case.judged_us:.2f} | {own:.2f} | "
+            f"{medians[0]:.2f} to {medians[-1]:.2f} | {100 * (case.judged_us / own - 1):+.1f} % | "
+            f"{'' if fits else 'differs'} |"
+        )
+    return differ
 
 
 def main() -> int:
     """Judge, time and tell."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--run", type=Path, default=Path("runs/triton"))
-    parser.add_argument("--labs", default=declared_labs())
+    parser.add_argument("--labs", default=LABS)
+    parser.add_argument("--cases", default="", help="as of `warpgrade grade`; all when left out")
     parser.add_argument("--backend", default="cuda", choices=["cuda", "emulator"])
-    parser.add_argument("--repetitions", type=int, default=30)
+    parser.add_argument("--processes", type=int, default=5)
+    parser.add_argument("--repetitions", type=int, default=21)
+    parser.add_argument("--native", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    native = Native(options.repetitions) if options.backend == "cuda" else None
-    status = 0
+    if options.native is not None:
+        return time_natively(options.native, options.repetitions)
+    if min(options.processes, options.repetitions - 1) < 1:
+        parser.error("--processes is 1 or more, --repetitions 2 or more")
+    status, cases = 0, []
     for lab in options.labs.split(","):
-        records = grade(lab, options.run / lab, options.backend)
+        records = grade(lab, options.run / lab, options.backend, options.cases)
         wrong = [r for r in records if r["outcome"]["verdict"] != "accepted"]
         print(f"{lab}: {len(records) - len(wrong)} of {len(records)} cases accepted", flush=True)
         for record in wrong:
             words = record["outcome"].get("message", "")
             print(f"  {record['submission']['id']} {record['case']['id']}: {record['outcome']['verdict']}: {words}")
         status |= bool(wrong) or not records
-        for record in records:
-            judged = (record.get("timing") or {}).get("median_us")
-            if native is None or judged is None:
-                continue
-            name = record["submission"]["id"]
-            folder = ROOT / "reference" / lab / "triton" / name
-            try:
-                own = native.solution_us(folder, call_of(lab), record["case"]["parameters"])
-            except Exception as error:  # the table goes on
-                print(f"  {name} {record['case']['id']}: judged {judged:.2f} us, Triton's launcher: {error!r}"[:300])
-                continue
-            print(
-                f"  {name:10} {record['case']['id']:16} judged {judged:10.2f} us   Triton's launcher {own:10.2f} us   "
-                f"{judged / own - 1:+.1%}",
-                flush=True,
-            )
-    if native is not None:
-        triton = importlib.import_module("triton")
-        print(f"Triton {triton.__version__} on both sides, torch {native.torch.__version__}; ", end="")
-        print(f"{native.torch.cuda.get_device_name()}; an empty run's {native.empty_us:.2f} us came off")
+        cases += judged_cases(lab, records)
+    if options.backend == "cuda":
+        torch, triton = importlib.import_module("torch"), importlib.import_module("triton")
+        differ = compare(cases, options.run, options.processes, options.repetitions)
+        print(f"{len(cases) - differ} of {len(cases)} cases within 2 % or 0.5 us. ", end="")
+        print(f"Triton {triton.__version__} on both sides, torch {torch.__version__}; {torch.cuda.get_device_name()}")
+        status |= differ > 0
     return status
 
 
