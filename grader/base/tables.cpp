@@ -73,7 +73,12 @@ std::string why_points_are_open(const nlohmann::json& scores) {
 std::string class_table(const nlohmann::json& scores) {
   std::vector<std::vector<std::string>> rows{
       {"submission", "points", "of", "verdict", "correct", "over threshold"}};
-  for (const nlohmann::json& s : scores.at("submissions")) {
+  const nlohmann::json& submissions = scores.at("submissions");
+  const auto language_of = [](const nlohmann::json& s) { return s.value("language", "CUDA"); };
+  const bool names_languages = std::any_of(submissions.begin(), submissions.end(),
+                                           [&](const auto& s) { return language_of(s) != "CUDA"; });
+  if (names_languages) rows[0].insert(rows[0].begin() + 1, "language");
+  for (const nlohmann::json& s : submissions) {
     const bool speed = s.at("speed_measured");
     const bool student = s.at("role") == "student";
     rows.push_back(
@@ -83,6 +88,7 @@ std::string class_table(const nlohmann::json& scores) {
          fmt::format("{}/{}", s.at("correct_cases").get<int>(), s.at("total_cases").get<int>()),
          speed ? fmt::format("{}/{}", s.at("over_threshold").get<int>(), s.at("threshold_cases").get<int>())
                : "not measured"});
+    if (names_languages) rows.back().insert(rows.back().begin() + 1, language_of(s));
   }
   return format_table(rows) + open_points_of(scores) + note_of(scores);
 }

@@ -117,6 +117,25 @@ def test_the_class_table_has_the_counts_of_the_records(cuda_run: tuple[Synthetic
         )
 
 
+def test_where_one_is_in_python_tables_name_each_language(make_run: Callable[..., Any]) -> None:
+    def change(run: SyntheticRun) -> None:
+        run.submissions[0] |= {"language": "Python", "interface": "spmm.py"}
+
+    folder = make_run(change=change)
+    render(folder)
+    page = pages_of(folder)["index.html"]
+    assert re.search(r"submission language points", page.words())
+    languages = Counter(re.findall(r"\b(Python|CUDA)\b", page.words()))
+    assert languages["Python"] >= 1
+    assert languages["CUDA"] > languages["Python"]
+    own = [page for name, page in pages_of(folder).items() if "student · Python ·" in page.words()]
+    assert len(own) == 1
+
+
+def test_where_all_are_in_cuda_no_table_has_a_column_for_it(cuda_run: tuple[SyntheticRun, Page, Path]) -> None:
+    assert "language" not in cuda_run[1].words()
+
+
 def test_the_mean_speedup_is_that_of_the_records(cuda_run: tuple[SyntheticRun, Page, Path]) -> None:
     run, page, _ = cuda_run
     for k in (32, 256):

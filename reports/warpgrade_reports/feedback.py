@@ -242,6 +242,8 @@ def _context(view: View) -> dict[str, Any]:
     person, submission = view["person"], view.get("submission", {})
     facts = [("run", view["run"]), ("student", person["id"])]
     facts += [(key, str(submission[key])) for key in ("team", "attempt", "interface") if submission.get(key)]
+    if str(submission.get("interface", "")).endswith(".py"):
+        facts.append(("language", "Python"))
     if submission.get("submitted_at"):
         facts.append(("handed in", submission.get("submitted_text") or submission["submitted_at"]))
     if submission.get("hash"):

@@ -266,6 +266,7 @@ class Submission:
     threshold_cases: int
     speed_measured: bool
     cases: tuple[CaseResult, ...]
+    language: str = "CUDA"
     idea: str = ""  # what a staff's solution does, in its own words
     counts: bool = True  # false: an attempt that another one of the same student beats
     set_points: tuple[SetPoints, ...] = ()  # of its students
@@ -327,6 +328,11 @@ class Run:
     def on_emulator(self) -> bool:
         """Counters instead of times."""
         return self.backend == EMULATOR
+
+    @cached_property
+    def names_languages(self) -> bool:
+        """Whether tables say each submission's language: not where all are CUDA."""
+        return any(s.language != "CUDA" for s in self.submissions)
 
     @cached_property
     def students(self) -> tuple[Submission, ...]:

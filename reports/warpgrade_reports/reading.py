@@ -262,6 +262,7 @@ def _submission(folder: Path, node: Node, scored: Node, records: _Records) -> Su
         title=node.optional_text("title") or name,
         role=node.optional_text("role") or "student",
         interface=node.optional_text("interface"),
+        language=node.optional_text("language") or "CUDA",
         hash=node.optional_text("hash"),
         compilation=_compilation(folder / "submissions" / name),
         verdict=scored.text("verdict"),

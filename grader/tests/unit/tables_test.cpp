@@ -14,5 +14,21 @@ TEST(FormatTable, TakesWhatIsNoUtf8AsAColumnAByte) {
   EXPECT_EQ(format_table({{"a\xff\xfe", "x"}, {"abcd", "y"}}), "a\xff\xfe   x\n-------\nabcd  y\n");
 }
 
+nlohmann::json score(const char* title) {
+  return {{"id", title},        {"title", title},   {"role", "student"},
+          {"points", 1},        {"max_points", 1},  {"verdict", "accepted"},
+          {"correct_cases", 1}, {"total_cases", 1}, {"speed_measured", false}};
+}
+
+TEST(ClassTable, NamesLanguagesWhereOneIsNotInCuda) {
+  nlohmann::json scores{{"submissions", {score("ada"), score("bob")}}};
+  EXPECT_EQ(class_table(scores).find("language"), std::string::npos);
+  scores["submissions"][1]["language"] = "Python";
+  const std::string text = class_table(scores);
+  EXPECT_NE(text.find("submission  language  points"), std::string::npos) << text;
+  EXPECT_NE(text.find("ada         CUDA "), std::string::npos) << text;
+  EXPECT_NE(text.find("bob         Python "), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace warpgrade

@@ -16,10 +16,10 @@ def found():
     ]
     names = [file for place in places for file in glob.glob(place, recursive=True)]
     try:
-        names.append(importlib.import_module("triton._C.libtriton").__file__)
+        names.append(vars(importlib.import_module("triton._C.libtriton")).get("__file__"))
     except ImportError:
         pass
-    return names
+    return [name for name in names if name]
 
 
 def run(a, k, b, c, plan, stream):
