@@ -14,6 +14,7 @@
 #include <mutex>
 #include <sstream>
 #include <string_view>
+#include <utility>
 
 extern char** environ;
 
@@ -48,6 +49,33 @@ std::string ask_resolver(const char* module, const char* offset) {
   close(ends[0]);
   return text;
 }
+
+// Places that were told. In stacks a number stands for each, which is no address of a program's: it is negative.
+class ToldPlaces {
+ public:
+  static ToldPlaces& instance() {
+    static auto& places = *new ToldPlaces;  // never destroyed: leaks are told while the program ends
+    return places;
+  }
+  void* stand_in(HostPlace place) {
+    const std::lock_guard lock(mutex_);
+    const auto [entry, is_new] = numbers_.try_emplace({place.path, place.line}, all_.size());
+    if (is_new) all_.push_back(std::move(place));
+    return reinterpret_cast<void*>(~static_cast<intptr_t>(entry->second));
+  }
+  static bool is_stand_in(void* address) { return reinterpret_cast<intptr_t>(address) < 0; }
+  HostPlace behind(void* address) {
+    const std::lock_guard lock(mutex_);
+    return all_.at(static_cast<size_t>(~reinterpret_cast<intptr_t>(address)));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::pair<std::string, uint32_t>, size_t> numbers_;
+  std::vector<HostPlace> all_;
+};
+
+thread_local void* t_told = nullptr;
 
 struct Frame {
   std::string function;  // as mangled
@@ -135,7 +163,12 @@ const std::vector<Frame>& resolve(void* address) {
 
 }  // namespace
 
+void tell_place(const char* path, uint32_t line) {
+  t_told = path == nullptr || line == 0 ? nullptr : ToldPlaces::instance().stand_in({path, line});
+}
+
 std::vector<void*> call_stack() {
+  if (t_told != nullptr) return {t_told};
   std::vector<void*> stack(kFrames);
   stack.resize(static_cast<size_t>(backtrace(stack.data(), kFrames)));
   return stack;
@@ -143,6 +176,7 @@ std::vector<void*> call_stack() {
 
 HostPlace place_of_call(const std::vector<void*>& stack, const std::string& kernel) {
   for (void* address : stack) {
+    if (ToldPlaces::is_stand_in(address)) return ToldPlaces::instance().behind(address);
     for (const Frame& frame : resolve(address)) {
       const bool ours = frame.place.line == 0 || is_of_the_toolkit(frame.place.path);
       if (!ours && !is_launch_stub(frame.function, kernel)) return frame.place;

@@ -12,7 +12,11 @@ struct HostPlace {
   uint32_t line = 0;
 };
 
-// Return addresses on the way from here to main; cheap.
+// An interpreter's program has no such debug information. So it tells where the calls come from that this thread
+// makes from now on; line 0: they come from nowhere that is to be told.
+void tell_place(const char* path, uint32_t line);
+
+// Return addresses on the way from here to main, or what stands for the place that was told; cheap.
 std::vector<void*> call_stack();
 
 // The innermost of these calls that lies in code with a source file of the user's. Asks addr2line, once

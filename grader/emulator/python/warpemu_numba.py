@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any
 
 DECORATORS = "numba.cuda.decorators"
+DISPATCHER = "numba.cuda.dispatcher"
 LINKERS = ("libnvJitLink.so.*", "libnvrtc.so.*")
 
 
@@ -60,3 +61,15 @@ def give_lines(decorators: ModuleType) -> None:
         return jit(*args, **options)
 
     decorators.jit = with_lines  # type: ignore[attr-defined]
+
+
+def tell_before_launches(tell: Callable[[], None], dispatcher: ModuleType) -> None:
+    """Lets `tell` be called before each launch, in the thread and below the line that launches."""
+    launch: Callable[..., Any] = dispatcher._Kernel.launch
+
+    @functools.wraps(launch)
+    def told(*args: object, **options: object) -> Any:  # noqa: ANN401
+        tell()
+        return launch(*args, **options)
+
+    dispatcher._Kernel.launch = told

@@ -140,6 +140,16 @@ def visible(arrays: Arrays) -> Iterator[None]:
 # ---- Launches
 
 
+def tell_place() -> None:
+    """Tells the emulator which line of the program makes the next calls: neither Triton's nor one of ours."""
+    frame = sys._getframe(1)
+    while frame is not None and not is_the_program_s(frame.f_code.co_filename):
+        frame = frame.f_back  # type: ignore[assignment]
+    name = frame.f_code.co_filename.encode() if frame else b""
+    driver_api().warpemu_tell_place(name, frame.f_lineno if frame else 0)
+
+
+
 def packed(kind: str, value: Any) -> Any:  # noqa: ANN401
     """A number as the kernel's parameter of this type."""
     if kind in INTEGERS:
@@ -242,6 +252,7 @@ class Launcher:
             gx * ctas, gy, gz, 32 * metadata.num_warps, 1, 1, metadata.shared, stream,
             ctypes.addressof(attributes) if len(attributes) else None, len(attributes),
         )  # fmt: skip
+        tell_place()
         with visible(arrays):
             _check(
                 driver_api().cuLaunchKernelEx(ctypes.byref(config), function, addresses, None),
@@ -418,7 +429,11 @@ class _Loader(importlib.abc.Loader):
 class Finder(importlib.abc.MetaPathFinder):
     """Finds modules where they are, and has some changed once they are imported."""
 
-    changes: ClassVar = {"triton": take_over, warpemu_numba.DECORATORS: warpemu_numba.give_lines}
+    changes: ClassVar = {
+        "triton": take_over,
+        warpemu_numba.DECORATORS: warpemu_numba.give_lines,
+        warpemu_numba.DISPATCHER: functools.partial(warpemu_numba.tell_before_launches, tell_place),
+    }
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> Any:  # noqa: ANN401
         """The specification, with another loader."""

@@ -31,6 +31,10 @@ void warpgrade_executor_lent(uint64_t address, uint64_t bytes);
  * may stand among them (wire.h). */
 void warpgrade_executor_report_places(const uint64_t* addresses, size_t count);
 
+/* Where the calls come from that this thread makes from now on, for a program in an interpreter, which has no debug
+ * information; line 0: from nowhere that is to be told. */
+void warpgrade_executor_tell_place(const char* path, uint32_t line);
+
 #ifdef __cplusplus
 }
 #endif

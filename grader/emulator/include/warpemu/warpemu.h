@@ -40,6 +40,10 @@ int warpemu_release_memory(void* device_pointer);
 /* How diagnostics call the memory that begins at this address. Returns 0, or cudaErrorInvalidValue. */
 int warpemu_name_memory(const void* device_pointer, const char* name);
 
+/* Where the calls come from that this thread makes from now on, for a program in an interpreter, which has no debug
+ * information. line 0: from nowhere that is to be told. */
+void warpemu_tell_place(const char* path, unsigned line);
+
 /* Diagnostics since the last call, as JSON lines (one object a mistake, deduplicated by kind and file:line):
  *   {"kind":"out_of_bounds","access":"store","file":"spmm.cu","line":31,"kernel":"spmm_kernel","block":[0,0,0],
  *    "thread":[5,0,0],"address":"0x7f..","bytes":4,"allocation":{"name":"c","bytes":4096,"offset":4096},

@@ -3,6 +3,7 @@
 
 #include "backend/leaks.h"
 #include "backend/mapped_memory.h"
+#include "cudart/host_place.h"
 #include "findings/diagnostics.h"
 #include "memory/device_memory.h"
 #include "report/counters.h"
@@ -32,6 +33,10 @@ int warpemu_name_memory(const void* device_pointer, const char* name) {
   const auto address = reinterpret_cast<uint64_t>(device_pointer);
   const bool is_known = name != nullptr && DeviceMemory::instance().rename(address, name);
   return is_known ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+void warpemu_tell_place(const char* path, unsigned line) {
+  warpgrade::cudart::tell_place(path, line);
 }
 
 size_t warpemu_drain_diagnostics(char* json_lines, size_t capacity) {

@@ -62,6 +62,10 @@ const char* advice_for_triton(const Diagnostic& d) {
     case Finding::misaligned:
       return "An index of elements is multiplied by their size by itself: is the pointer a part of an array "
              "(a[1:]), was it changed as a number, or does tl.multiple_of promise what does not hold?";
+    case Finding::invalid_launch:
+      return "kernel[(x, y, z)]: x is below 2^31, y and z are at most 65535. Let the largest number be x and "
+             "find "
+             "row and column by // and %, or let each program do more elements.";
     default:
       return nullptr;
   }

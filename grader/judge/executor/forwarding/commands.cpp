@@ -60,4 +60,8 @@ void warpgrade_executor_report_places(const uint64_t* addresses, size_t count) {
   if (Forwarding::instance().channel() != nullptr) Forwarding::instance().send_places({addresses, count});
 }
 
+void warpgrade_executor_tell_place(const char* path, uint32_t line) {
+  warpgrade::cudart::tell_place(path, line);
+}
+
 }  // extern "C"

@@ -63,6 +63,7 @@ class Host:
         self.message = ""
         self.module: ModuleType | None = None
         self.failure: BaseException | None = None
+        runtime.sources = f"{FOLDER / 'submission'}/"
         runtime.use_new_stream()
         use_memory(runtime)
         self.launcher = Launcher(runtime, FOLDER)

@@ -7,9 +7,11 @@ BLOCK = 128
 
 @triton.jit
 def step(source, nz, ny, nx, centre, side, target, BLOCK: tl.constexpr):
-    x = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    y = tl.program_id(1) % ny
-    z = tl.program_id(1) // ny
+    blocks = tl.cdiv(nx, BLOCK)  # of a row; all rows are one dimension of the grid: the others end at 65535
+    row = tl.program_id(0) // blocks
+    x = tl.program_id(0) % blocks * BLOCK + tl.arange(0, BLOCK)
+    y = row % ny
+    z = row // ny
     plane = ny * nx
     place = z.to(tl.int64) * plane + y * nx + x
     inside = (x > 0) & (x < nx - 1) & (y > 0) & (y < ny - 1) & (z > 0) & (z < nz - 1)
@@ -22,4 +24,4 @@ def step(source, nz, ny, nx, centre, side, target, BLOCK: tl.constexpr):
 
 
 def run(in_, nz, ny, nx, centre, side, out, stream):
-    step[(triton.cdiv(nx, BLOCK), ny * nz)](in_, nz, ny, nx, centre, side, out, BLOCK=BLOCK)
+    step[(triton.cdiv(nx, BLOCK) * ny * nz,)](in_, nz, ny, nx, centre, side, out, BLOCK=BLOCK)
