@@ -1,12 +1,17 @@
-# Lab matmul in Triton, optimized: larger tiles, loaded ahead, and an order of tiles that shares what L2 holds.
+# Lab matmul in Triton, optimized: tiles loaded ahead, and an order of tiles that shares what L2 holds. plan() tries
+# which size of tile is the quickest for a large product.
 import triton
 import triton.language as tl
+import warpgrade
+
+LARGE = 1 << 29  # products of numbers
 
 
 @triton.autotune(
     configs=[
         triton.Config({"ROWS": 64, "COLS": 64, "INNER": 16}, num_warps=4, num_stages=3),
         triton.Config({"ROWS": 128, "COLS": 64, "INNER": 16}, num_warps=8, num_stages=3),
+        triton.Config({"ROWS": 128, "COLS": 128, "INNER": 16}, num_warps=8, num_stages=3),
     ],
     key=["m", "n", "k"],
 )
@@ -32,5 +37,14 @@ def multiply(a, b, m, n, k, c, ROWS: tl.constexpr, COLS: tl.constexpr, INNER: tl
     tl.store(c + row[:, None] * n + col[None, :], cells, mask=(row[:, None] < m) & (col[None, :] < n))
 
 
-def run(a, b, m, n, k, c, stream):
+def start(a, b, m, n, k, c):
     multiply[lambda meta: (triton.cdiv(n, meta["COLS"]) * triton.cdiv(m, meta["ROWS"]),)](a, b, m, n, k, c)
+
+
+def plan(m, n, k, stream):
+    if m * n * k >= LARGE:
+        start(warpgrade.zeros((m, k)), warpgrade.zeros((k, n)), m, n, k, warpgrade.empty((m, n)))
+
+
+def run(a, b, m, n, k, c, stream):
+    start(a, b, m, n, k, c)
