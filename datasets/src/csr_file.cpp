@@ -40,11 +40,17 @@ std::string hash_of(const std::string& generator, std::int64_t rows, std::int64_
 template <typename T>
 std::span<const T> array_as(const NpyArray& array, const char* type, const std::string& name,
                             const char* member) {
-  if (array.type != type || array.shape.size() != 1 ||
-      reinterpret_cast<std::uintptr_t>(array.data.data()) % alignof(T) != 0) {
+  if (array.type != type || array.shape.size() != 1) {
     throw DatasetError(
-        "{}: {} is of type {}, not {} as in the working format; run `warpgrade data import` on it", name,
-        member, array.type, type);
+        "{}: {} is of type {} with {} dimensions, not {} with one as in the working format; run `warpgrade data "
+        "import` on it",
+        name, member, array.type, array.shape.size(), type);
+  }
+  if (reinterpret_cast<std::uintptr_t>(array.data.data()) % alignof(T) != 0) {
+    throw DatasetError(
+        "{}: {} does not begin at a multiple of {} bytes as in the working format; run `warpgrade data import` "
+        "on it",
+        name, member, alignof(T));
   }
   return {reinterpret_cast<const T*>(array.data.data()), static_cast<std::size_t>(array.count())};
 }

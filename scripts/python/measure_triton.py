@@ -8,12 +8,16 @@ the other, launch the same solutions by Triton's own launcher, on torch's tensor
 (grader/judge/measure/README.md): the device waits behind a gate while launches queue up, caches are overwritten, the
 time of an empty run comes off. On this side the clock is build/executor/libwarpgrade_stopwatch.so.
 
-A process keeps its own speed, so both sides have several: the table has the median of all runs of all processes. Both
-take the first configuration of an autotuned kernel that plan() does not tune, and have the same version of Triton:
-that of the Python that runs this script, which needs torch, NumPy and triton. spmm's matrices are the judge's.
+A process keeps its own speed, and where arrays come to lie decides up to some per cent. So both sides have several
+processes, each behind memory of random size, and small arrays lie at random places. As in
+grader/judge/executor/tests/gpu/fidelity.sh a case fits where the medians of both sides' processes come within 2 % or
+0.5 us of each other; runs that are bound by their launches (below 6 us each) are told and not compared. What plan()
+tunes is tuned on both sides; of other autotuned kernels both take the first configuration. Both have the same version
+of Triton: that of the Python that runs this script, which needs torch, NumPy and triton. spmm's matrices are the
+judge's.
 
 With --backend emulator only the verdicts are told. Exit code 1: a case was not accepted, or the times of a case
-differ by more than 2 % and more than 0.5 us.
+differ.
 """
 
 from __future__ import annotations
@@ -24,6 +28,7 @@ import importlib
 import json
 import math
 import os
+import random
 import statistics
 import subprocess
 import sys
@@ -37,7 +42,10 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / "build/bin/warpgrade"
 CACHE = Path(os.environ.get("WARPGRADE_CACHE", ROOT / ".cache"))
 WARM_UP = 3
+JUDGES_PROCESSES = 5
 FITS_RATIO, FITS_US = 0.02, 0.5
+LAUNCH_US = 6  # a launch and the next, as in fidelity.cpp
+SMALL, ROOM, STEP = 1 << 20, 64 << 20, 512  # bytes: arrays below SMALL lie at a multiple of STEP somewhere in ROOM
 LABS = "vector_add,reduction,scan,sort,transpose,softmax,stencil,convolution,matmul,spmm"
 
 
@@ -49,7 +57,7 @@ class Case:
     solution: str
     name: str
     values: dict[str, Any]
-    judged_us: float
+    judged_us: list[float]  # the medians of the judge's processes
 
 
 def solutions(lab: str) -> list[Path]:
@@ -109,26 +117,50 @@ class Native:
         self.stream = self.torch.cuda.Stream()
         self.torch.cuda.set_stream(self.stream)
         self.stopwatch = Stopwatch(self.stream.cuda_stream)
-        autotuner = importlib.import_module("triton.runtime.autotuner").Autotuner
-        tune = autotuner.run
-
-        def first(tuner: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
-            tuner.configs = tuner.configs[:1]
-            return tune(tuner, *args, **kwargs)
-
-        autotuner.run = first
+        self.is_planning = False
+        self.launches = 0
+        self.tune_in_plan_alone()
+        self.count_launches()
         device = types.ModuleType("warpgrade")
         device.empty = lambda shape, dtype="float32": self.tensor(shape, dtype)  # type: ignore[attr-defined]
         device.zeros = lambda shape, dtype="float32": self.tensor(shape, dtype).zero_()  # type: ignore[attr-defined]
         sys.modules["warpgrade"] = device
         self.repetitions = repetitions
+        self.chance = random.SystemRandom()
+        pieces = range(self.chance.randrange(1, 13))
+        self.held = [self.tensor(self.chance.randrange(1, 25) << 21, "uint8") for _ in pieces]
+        self.room = self.tensor(ROOM, "uint8")
+        self.places = self.chance.sample(range(0, ROOM - SMALL, SMALL), 32)
+
+    def tune_in_plan_alone(self) -> None:
+        """As the judge has it."""
+        autotuner = importlib.import_module("triton.runtime.autotuner").Autotuner
+        tune = autotuner.run
+
+        def run(tuner: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+            if not self.is_planning and not tuner.cache:
+                tuner.configs = tuner.configs[:1]
+            return tune(tuner, *args, **kwargs)
+
+        autotuner.run = run
+
+    def count_launches(self) -> None:
+        """Of all of Triton's kernels."""
+        function = importlib.import_module("triton.runtime.jit").JITFunction
+        launch = function.run
+
+        def run(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+            self.launches += 1
+            return launch(*args, **kwargs)
+
+        function.run = run
 
     def tensor(self, shape: Any, dtype: str) -> Any:  # noqa: ANN401
         """Memory that holds garbage."""
         return self.torch.empty(shape, dtype=getattr(self.torch, dtype), device="cuda")
 
-    def times_us(self, case: Case, call: dict[str, Any]) -> list[float]:
-        """Of the solution's run(), each behind caches that hold nothing of it."""
+    def times_us(self, case: Case, call: dict[str, Any]) -> tuple[list[float], int]:
+        """Of the solution's run(), each behind caches that hold nothing of it; and how many launches it makes."""
         folder = ROOT / "reference" / case.lab / "triton" / case.solution
         sys.path.insert(0, str(folder))
         sys.modules.pop(call["lab"], None)
@@ -138,19 +170,34 @@ class Native:
         given |= {name: self.array(name, array, case.values) for name, array in call["arrays"].items()}
         given |= {"stream": self.stream.cuda_stream, "plan": None}
         if hasattr(module, "plan"):
+            self.is_planning = True
             given["plan"] = module.plan(*[self.argument(each, given) for each in call["functions"]["plan"]])
+            self.is_planning = False
         arguments = [self.argument(each, given) for each in call["functions"]["run"]]
         for _ in range(WARM_UP):
             module.run(*arguments)
+        self.launches = 0
+        module.run(*arguments)
+        told = self.launches
         self.torch.cuda.synchronize()
         times = [self.stopwatch.time_us(lambda: module.run(*arguments)) for _ in range(self.repetitions)]
-        return times[1:]  # as in the judge, the first does not count
+        return times[1:], told  # as in the judge, the first does not count
 
     def argument(self, described: dict[str, Any], given: dict[str, Any]) -> Any:  # noqa: ANN401
         """An array, a number, or several of them under one name."""
         if described["kind"] != "structure":
             return given[described["name"]]
         return types.SimpleNamespace(**{each["name"]: given[each["name"]] for each in described["fields"]})
+
+    def placed(self, shape: list[int], dtype: str) -> Any:  # noqa: ANN401
+        """Memory of an array; a small one's lies at a random place, where Torch would put all of them into one row."""
+        kind = getattr(self.torch, dtype)
+        size = math.prod(shape) * kind.itemsize
+        if size > SMALL - STEP:
+            return self.tensor(shape, dtype)
+        begin = self.chance.choice(self.places) + self.chance.randrange(0, SMALL - size, STEP)
+        self.places.remove(begin // SMALL * SMALL)
+        return self.room[begin : begin + size].view(kind).view(shape)
 
     def array(self, name: str, array: dict[str, Any], values: dict[str, Any]) -> Any:  # noqa: ANN401
         """An array as the case has it: random numbers, and a matrix's structure from the judge's file."""
@@ -161,7 +208,7 @@ class Native:
             return self.torch.from_numpy(whole.astype("int32")).cuda()
         names = {"min": min, "max": max, "ceil_div": lambda a, b: -(-a // b), "log2": math.log2}
         shape = [int(eval(text.replace("/", "//"), dict(names), dict(values))) for text in array["shape"]]  # noqa: S307
-        made = self.tensor(shape, array["dtype"])
+        made = self.placed(shape, array["dtype"])
         if made.dtype.is_floating_point:
             return made.uniform_(-1, 1)
         signed = {4: self.torch.int32, 8: self.torch.int64}[made.element_size()]
@@ -176,7 +223,7 @@ def time_natively(job: Path, repetitions: int) -> int:
         case = Case(**each["case"])
         told: dict[str, Any] = {"case": [case.lab, case.solution, case.name]}
         try:
-            told["times_us"] = native.times_us(case, each["call"])
+            told["times_us"], told["launches"] = native.times_us(case, each["call"])
         except Exception as error:  # the table goes on
             told["error"] = repr(error)[:300]
         native.torch.cuda.empty_cache()
@@ -195,19 +242,24 @@ def judged_cases(lab: str, records: list[dict[str, Any]]) -> list[Case]:
     """What was accepted with a time."""
     found = []
     for record in records:
-        median = (record.get("timing") or {}).get("median_us")
-        if median is not None:
+        timing = record.get("timing") or {}
+        times = timing.get("samples", {}).get("submission_us")
+        if times:
             case = record["case"]
             values = case.get("parameters") or {key: case[key] for key in ("rows", "cols", "nnz", "k", "dataset")}
-            found.append(Case(lab, record["submission"]["id"], case["id"], values, median))
+            each = -(-len(times) // JUDGES_PROCESSES)  # all have as many
+            medians = [statistics.median(times[k : k + each]) for k in range(0, len(times), each)]
+            found.append(Case(lab, record["submission"]["id"], case["id"], values, medians))
     return found
 
 
 def compare(cases: list[Case], run: Path, processes: int, repetitions: int) -> int:
     """The table of both sides, and how many cases differ."""
     job = run / "native.json"
+    run.mkdir(parents=True, exist_ok=True)
     job.write_text(json.dumps([{"case": asdict(c), "call": call_of(c.lab)} for c in cases]), encoding="utf-8")
     times: dict[tuple[str, ...], list[list[float]]] = {}
+    launches: dict[tuple[str, ...], int] = {}
     environment = os.environ | {"TRITON_CACHE_DIR": str((run / "triton").resolve())}
     for _ in range(processes):
         command = [sys.executable, str(Path(__file__).resolve()), "--native", str(job)]
@@ -221,27 +273,29 @@ def compare(cases: list[Case], run: Path, processes: int, repetitions: int) -> i
                 print(f"{told['case']}: {told['error']}", file=sys.stderr)
             else:
                 times.setdefault(tuple(told["case"]), []).append(told["times_us"])
+                launches[tuple(told["case"])] = told["launches"]
     (run / "native_times.json").write_text(json.dumps([[*k, v] for k, v in times.items()]), encoding="utf-8")
     differ = 0
-    print(
-        "| lab | solution | case | judged, us | Triton's launcher, us | its processes' medians | judged beside it | |"
-    )
-    print("|---|---|---|---:|---:|---|---:|---|")
+    print("| lab | solution | case | judged, us | | Triton's launcher, us | | judged beside it | |")
+    print("|---|---|---|---:|---|---:|---|---:|---|")
     for case in cases:
         rounds = times.get((case.lab, case.solution, case.name), [])
         if not rounds:
             differ += 1
-            print(f"| {case.lab} | {case.solution} | {case.name} | {case.judged_us:.2f} | none | | | not compared |")
+            print(f"| {case.lab} | {case.solution} | {case.name} | {min(case.judged_us):.2f} | | | | | not compared |")
             continue
-        own = statistics.median([time for each in rounds for time in each])
-        medians = sorted(statistics.median(each) for each in rounds)
-        gap = abs(case.judged_us - own)
-        fits = gap <= max(FITS_RATIO * own, FITS_US)
-        differ += not fits
+        medians = [statistics.median(each) for each in rounds]
+        judged, own = statistics.median(case.judged_us), statistics.median(medians)
+        number = launches[case.lab, case.solution, case.name]
+        gap = max(min(case.judged_us) - max(medians), min(medians) - max(case.judged_us), 0)
+        word = "" if abs(judged - own) <= max(FITS_RATIO * own, FITS_US) else "in common"
+        if gap > max(FITS_RATIO * own, FITS_US):
+            word = f"bound by {number} launches" if number > 1 and own < LAUNCH_US * number else "differs"
+        differ += word == "differs"
         print(
-            f"| {case.lab} | {case.solution} | {case.name} | {case.judged_us:.2f} | {own:.2f} | "
-            f"{medians[0]:.2f} to {medians[-1]:.2f} | {100 * (case.judged_us / own - 1):+.1f} % | "
-            f"{'' if fits else 'differs'} |"
+            f"| {case.lab} | {case.solution} | {case.name} | {judged:.2f} | {min(case.judged_us):.2f} to "
+            f"{max(case.judged_us):.2f} | {own:.2f} | {min(medians):.2f} to {max(medians):.2f} | "
+            f"{100 * (judged / own - 1):+.1f} % | {word} |"
         )
     return differ
 
@@ -274,7 +328,7 @@ def main() -> int:
     if options.backend == "cuda":
         torch, triton = importlib.import_module("torch"), importlib.import_module("triton")
         differ = compare(cases, options.run, options.processes, options.repetitions)
-        print(f"{len(cases) - differ} of {len(cases)} cases within 2 % or 0.5 us. ", end="")
+        print(f"{len(cases) - differ} of {len(cases)} cases do not differ. ", end="")
         print(f"Triton {triton.__version__} on both sides, torch {torch.__version__}; {torch.cuda.get_device_name()}")
         status |= differ > 0
     return status
