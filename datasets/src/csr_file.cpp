@@ -42,13 +42,15 @@ std::span<const T> array_as(const NpyArray& array, const char* type, const std::
                             const char* member) {
   if (array.type != type || array.shape.size() != 1) {
     throw DatasetError(
-        "{}: {} is of type {} with {} dimensions, not {} with one as in the working format; run `warpgrade data "
+        "{}: {} is of type {} with {} dimensions, not {} with one as in the working format; run `warpgrade "
+        "data "
         "import` on it",
         name, member, array.type, array.shape.size(), type);
   }
   if (reinterpret_cast<std::uintptr_t>(array.data.data()) % alignof(T) != 0) {
     throw DatasetError(
-        "{}: {} does not begin at a multiple of {} bytes as in the working format; run `warpgrade data import` "
+        "{}: {} does not begin at a multiple of {} bytes as in the working format; run `warpgrade data "
+        "import` "
         "on it",
         name, member, alignof(T));
   }

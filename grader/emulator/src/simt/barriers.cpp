@@ -118,8 +118,11 @@ void write_reduction(Warp& w, const BarrierWait& wait, const BarrierReduction& r
 }
 
 // Threads of one block that meet at different source lines have diverged at a barrier. Copies of one source
-// line that the compiler made are the same barrier.
+// line that the compiler made are the same barrier. Barriers other than 0, which __syncthreads() is, have been named:
+// warps with different parts of the work meet there, from different places (PTX ISA, barrier; Triton's
+// warp specialization).
 void check_same_place(Block& block, uint32_t id) {
+  if (id != 0) return;
   const Inst* first = nullptr;
   const Warp* first_warp = nullptr;
   uint32_t first_lane = 0;

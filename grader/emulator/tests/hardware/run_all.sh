@@ -22,6 +22,10 @@ curand_device curand_device 0
 curand_host curand_host 0
 cublas_host cublas_host 0
 cublas_products_host cublas_products_host 0
+cublasLt_host cublasLt_host 0
+nccl_host nccl_host 0 seed=1
+nccl_jacobi nccl_jacobi 0 nccl
+peer_jacobi nccl_jacobi 0 peer
 cufft_host cufft_host 0
 cusparse_host cusparse_host 0
 driver_api driver_api 0
@@ -31,6 +35,7 @@ driver_nvrtc driver_nvrtc 0
 textures textures 0
 surfaces surfaces 0
 matrix_products matrix_products 0 sm_90
+sparse_products sparse_products 0
 matrix_moves matrix_moves 0 sm_90
 async_barriers async_barriers 0 sm_90
 clusters clusters 0 sm_90
@@ -74,6 +79,8 @@ compile() {
     warp_group_* | tensor_*) target+=a ;;
     curand_host) libraries=(-lcurand) ;;
     cublas_*) libraries=(-lcublas) ;;
+    cublasLt_*) libraries=(-lcublasLt) ;;
+    nccl_*) libraries=("-I$nccl/include" "-L$nccl/lib" -l:libnccl.so.2 -Xlinker "-rpath=$nccl/lib") ;;
     cufft_host) libraries=(-lcufft) ;;
     cusparse_*) libraries=(-lcusparse) ;;
     nested_launches) libraries=(-rdc=true -lcudadevrt) ;;
@@ -95,7 +102,9 @@ compile() {
   done
 }
 export -f compile
-export out programs arch build_limit_s
+# Debian's package, or that of NVIDIA's wheel, which PyTorch brings.
+nccl=${NCCL_HOME:-$(python3 -c 'import nvidia.nccl; print(list(nvidia.nccl.__path__)[0])' 2>/dev/null || echo /usr)}
+export out programs arch build_limit_s nccl
 # In the order of the list: what takes longest to compile comes first.
 awk '!seen[$2]++ { print $2 }' <<<"$runs" | xargs -P "$jobs" -I{} bash -c 'rm -f "$out/{}"; compile {}'
 built_s=$((SECONDS - started))

@@ -226,7 +226,7 @@ void answers_mistakes() {
   size_t bytes = 0;
   int zero = 0;
   expect_status("a size of 0", cufftPlan1d(&plan, 0, CUFFT_C2C, 1), CUFFT_INVALID_SIZE);
-  expect_status("a negative size", cufftPlan2d(&plan, 8, -8, CUFFT_R2C), CUFFT_INVALID_SIZE);
+  expect_status("a negative size", cufftPlan2d(&plan, 8, -8, CUFFT_R2C), CUFFT_INTERNAL_ERROR);
   expect_status("a batch of 0", cufftPlan1d(&plan, 8, CUFFT_C2C, 0), CUFFT_INVALID_SIZE);
   expect_status("no handle", cufftPlan1d(nullptr, 8, CUFFT_C2C, 1), CUFFT_INVALID_VALUE);
   expect_status("no rank", cufftPlanMany(&plan, 0, &zero, nullptr, 1, 0, nullptr, 1, 0, CUFFT_C2C, 1),
