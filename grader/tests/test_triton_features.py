@@ -33,8 +33,6 @@ def table() -> dict[str, dict[str, str]]:
     """What the page says of each on each device."""
     row = r"^\| (.+?) \| (runs|refused[^|]*?) \| (runs|refused[^|]*?) \|$"
     rows = re.findall(row, PAGE.read_text("utf-8"), re.MULTILINE)
-        r"^\| (.+?) \| (runs|refused[^|]*?) \| (runs|refused[^|]*?) \|$", PAGE.read_text("utf-8"), re.MULTILINE
-    )
     return {found[0]: dict(zip(DEVICES, found[1:], strict=True)) for found in rows}
 
 
