@@ -1,5 +1,5 @@
-# Lab reduction in Triton, optimized: as many programs as the GPU holds, each of which takes every n-th block of numbers.
-# Only the last block needs a mask.
+# Lab reduction in Triton, optimized: as many programs as the GPU holds, each of which takes every n-th block of
+# numbers. Only the last block needs a mask.
 import triton
 import triton.language as tl
 import warpgrade

@@ -1,4 +1,5 @@
-# Lab spmm in Triton, optimized: sixteen entries of A at a time, and long rows in pieces that several programs add up.
+# Lab spmm in Triton, optimized: several entries of a row at a time where rows are long, several rows at a time where
+# they are short, and very long rows in pieces that several programs add up.
 #
 # plan() cannot read A on the host. So a kernel lists the pieces, and run() starts as many programs as there may be.
 import triton
@@ -6,8 +7,8 @@ import triton.language as tl
 import warpgrade
 
 PIECE = 512  # entries; longer rows are split
-ENTRIES = 16
 ROWS = 128  # of a program that lists pieces
+SHORT, TOGETHER = 6, 8  # entries of a mean row; such rows of a program
 
 
 @triton.jit
@@ -49,6 +50,25 @@ def multiply_rows(
 
 
 @triton.jit
+def multiply_short_rows(
+    row_offsets, columns, values, b, rows, k, c, PIECE: tl.constexpr, WIDTH: tl.constexpr, TOGETHER: tl.constexpr
+):
+    row = tl.program_id(0) * TOGETHER + tl.arange(0, TOGETHER)
+    col = tl.program_id(1) * WIDTH + tl.arange(0, WIDTH)
+    mask = row < rows
+    begin = tl.load(row_offsets + row, mask=mask, other=0)
+    length = tl.load(row_offsets + row + 1, mask=mask, other=0) - begin
+    length = tl.where(length > PIECE, 0, length)  # a long row begins as 0
+    total = tl.zeros((TOGETHER, WIDTH), tl.float32)
+    for step in range(tl.max(length)):
+        there = step < length
+        column = tl.load(columns + begin + step, mask=there, other=0).to(tl.int64)  # column * k may exceed 2^31
+        value = tl.load(values + begin + step, mask=there, other=0.0)
+        total += value[:, None] * tl.load(b + column[:, None] * k + col[None, :], mask=there[:, None], other=0.0)
+    tl.store(c + row.to(tl.int64)[:, None] * k + col[None, :], total, mask=mask[:, None])
+
+
+@triton.jit
 def add_pieces(
     row_offsets,
     columns,
@@ -85,7 +105,14 @@ def plan(a, k, stream):
 def run(a, k, b, c, plan, stream):
     most, count, rows, begins = plan
     width = min(k & -k, 128)
-    sizes = {"PIECE": PIECE, "WIDTH": width, "ENTRIES": ENTRIES}
-    multiply_rows[(a.rows, k // width)](a.row_offsets, a.columns, a.values, b, k, c, **sizes)
+    matrix = (a.row_offsets, a.columns, a.values, b)
+    entries = min(16, max(2, triton.next_power_of_2(a.nnz // max(1, a.rows))))  # at a time
+    sizes = {"PIECE": PIECE, "WIDTH": width, "ENTRIES": entries, "num_warps": 1}
+    if a.nnz <= SHORT * a.rows:
+        grid = (triton.cdiv(a.rows, TOGETHER), k // width)
+        warps = 2 if width == 32 else 4
+        multiply_short_rows[grid](*matrix, a.rows, k, c, PIECE=PIECE, WIDTH=width, TOGETHER=TOGETHER, num_warps=warps)
+    else:
+        multiply_rows[(a.rows, k // width)](*matrix, k, c, **sizes)
     if most:
-        add_pieces[(most, k // width)](a.row_offsets, a.columns, a.values, b, k, c, count, rows, begins, **sizes)
+        add_pieces[(most, k // width)](*matrix, k, c, count, rows, begins, **sizes)
