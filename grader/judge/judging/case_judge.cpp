@@ -201,7 +201,7 @@ std::optional<Outcome> CaseJudge::free_plan() {
   const Phases::Scope freeing(phases_, "plan");
   const Answer answer = submission_->call(Op::kFree);
   if (answer.ok()) return std::nullopt;
-  return submission_->explain(answer, prefix_ + "_free");
+  return submission_->explain(answer, called(prefix_ + "_free"));
 }
 
 Outcome CaseJudge::judge_submission() {
@@ -291,12 +291,12 @@ std::optional<Outcome> CaseJudge::run_once(const Arguments& arguments) {
   const Answer answer = submission_->call(Op::kRun, arguments, protocol::Follow::kWriters);
   buffers_->snapshot();
   ++repetitions_;
-  if (!answer.ok()) return submission_->explain(answer, run_name());
+  if (!answer.ok()) return submission_->explain(answer, called(run_name()));
   if (context_.note_outputs && context_.backend == "emulator") note_outputs();
   if (submission_->turn() > 0) writers_.add(answer.reply.written);
   if (context_.order_required && submission_->unordered().commands > 0) return left_work();
-  if (auto over = device_memory_.check(free_device_memory(), run_name())) return over;
-  return integrity_fault(run_name());
+  if (auto over = device_memory_.check(free_device_memory(), called(run_name()))) return over;
+  return integrity_fault(called(run_name()));
 }
 
 Outcome CaseJudge::left_work() const {
@@ -338,11 +338,11 @@ std::optional<Outcome> CaseJudge::plan() {
   const Phases::Scope planning(phases_, "plan");
   device_memory_.begin(free_device_memory());
   const Answer answer = submission_->call(Op::kPlan, plan_arguments());
-  if (!answer.ok()) return submission_->explain(answer, plan_name());
-  if (auto over = device_memory_.check(free_device_memory(), plan_name())) return over;
+  if (!answer.ok()) return submission_->explain(answer, called(plan_name()));
+  if (auto over = device_memory_.check(free_device_memory(), called(plan_name()))) return over;
   plan_ms_ = 1e-3 * answer.reply.host_us;
   if (submission_->turn() > 0) plan_device_bytes_ = answer.reply.bytes;
-  return integrity_fault(plan_name());
+  return integrity_fault(called(plan_name()));
 }
 
 std::optional<Outcome> CaseJudge::integrity_fault(const std::string& doing) {

@@ -137,6 +137,8 @@ class CaseJudge {
   void count_rms(double max_rms_over_limit) {
     max_rms_over_limit_ = std::max(max_rms_over_limit_, max_rms_over_limit);
   }
+  // What the author of the submission calls a function of the contract: in Python the lab's name is the module's.
+  std::string called(const std::string& function) const;
   // The function that a run calls, for messages.
   virtual std::string run_name() const { return prefix_ + "_run"; }
   // The common part of describe_case: dataset and kind.

@@ -121,26 +121,26 @@ std::optional<Outcome> CaseJudge::begin_partner() {
   if (is_first && plans_are_large()) {
     submission_->resume();
     const Answer freed = submission_->call(Op::kFree);
-    if (!freed.ok()) return submission_->explain(freed, prefix_ + "_free");
+    if (!freed.ok()) return submission_->explain(freed, called(prefix_ + "_free"));
     submission_->pause();
     first_gave_plan_back_ = true;
   }
   if (auto fault = take_partner()) return fault;
   const Answer planned = timed_turn(*submission_, Op::kPlan, plan_arguments());
-  if (!planned.ok()) return submission_->explain(planned, plan_name());
-  return integrity_fault(plan_name());
+  if (!planned.ok()) return submission_->explain(planned, called(plan_name()));
+  return integrity_fault(called(plan_name()));
 }
 
 std::optional<Outcome> CaseJudge::end_partner(bool is_last) {
   submission_->resume();
   const Answer freed = submission_->call(Op::kFree);
-  if (!freed.ok()) return submission_->explain(freed, prefix_ + "_free");
+  if (!freed.ok()) return submission_->explain(freed, called(prefix_ + "_free"));
   retire_partner(std::exchange(submission_, std::move(phase_->first)));
   if (!is_last || !std::exchange(first_gave_plan_back_, false)) return std::nullopt;
   submission_->resume();
   const Answer planned = submission_->call(Op::kPlan, plan_arguments());
-  if (!planned.ok()) return submission_->explain(planned, plan_name());
-  return integrity_fault(plan_name());
+  if (!planned.ok()) return submission_->explain(planned, called(plan_name()));
+  return integrity_fault(called(plan_name()));
 }
 
 void CaseJudge::start_partner() {

@@ -15,6 +15,11 @@ constexpr std::size_t kMostOutput = 4000;  // bytes of what it printed, in a cas
 
 }  // namespace
 
+std::string CaseJudge::called(const std::string& function) const {
+  const bool in_python = submission_ && submission_->is_in_python() && function.starts_with(prefix_ + "_");
+  return in_python ? function.substr(prefix_.size() + 1) : function;
+}
+
 std::string CaseJudge::dataset_kind() const {
   if (spec_.details.value("imported", false)) return "real";
   return spec_.set.starts_with("real") ? "real" : spec_.set == "stand-in" ? "stand-in" : "synthetic";

@@ -235,7 +235,7 @@ std::optional<Outcome> CaseJudge::timed_submission(const Arguments& arguments, T
   timed_phases_.enter("checks");
   buffers_->snapshot();
   ++repetitions_;
-  if (!answer.ok()) return submission_->explain(answer, run_name());
+  if (!answer.ok()) return submission_->explain(answer, called(run_name()));
   timed.sample.submission_us = answer.reply.stamps_us;  // the constant comes off at the pair's end
   timed.constant_us = answer.reply.constant_us;
   timed.sample.submission_event_us = answer.reply.event_us;
@@ -244,7 +244,7 @@ std::optional<Outcome> CaseJudge::timed_submission(const Arguments& arguments, T
   timed.sample.launches = answer.reply.launches;
   timed.sample.waited = (answer.reply.flags & protocol::kFlagWaited) != 0;
   timed.is_void = timed.is_void || (answer.reply.flags & protocol::kFlagVoid) != 0;
-  if (auto fault = integrity_fault(run_name())) return fault;
+  if (auto fault = integrity_fault(called(run_name()))) return fault;
   return verify_timed_output(0);
 }
 
@@ -253,10 +253,10 @@ std::optional<Outcome> CaseJudge::plan_again() {
   timed_phases_.enter("replan");
   submission_->resume();
   const Answer freed = submission_->call(Op::kFree);
-  if (!freed.ok()) return submission_->explain(freed, prefix_ + "_free");
+  if (!freed.ok()) return submission_->explain(freed, called(prefix_ + "_free"));
   const Answer planned = timed_turn(*submission_, Op::kPlan, plan_arguments());
-  if (!planned.ok()) return submission_->explain(planned, plan_name());
-  return integrity_fault(plan_name());
+  if (!planned.ok()) return submission_->explain(planned, called(plan_name()));
+  return integrity_fault(called(plan_name()));
 }
 
 // In the timed phase a program is stopped except while it is asked: it disturbs nobody else's turn.

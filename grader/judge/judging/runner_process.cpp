@@ -238,6 +238,10 @@ Answer RunnerProcess::await(const Command& command, Clock::time_point start,
 
 // The one that is asked has closed its end. It may have died of a limit; an executor that dies otherwise is
 // a fault of ours, until it is found to follow the submission.
+bool RunnerProcess::is_in_python() const {
+  return std::filesystem::is_directory(spec_.executable);
+}
+
 void RunnerProcess::explain_hang_up(Answer& answer) {
   server().wait_for_exit();
   if (const auto kind = broken_limit())

@@ -80,6 +80,8 @@ class RunnerProcess {
 
   // What the runner printed, its beginning and its end, as valid UTF-8.
   std::string output();
+  // Its program is a folder, which Python runs.
+  bool is_in_python() const;
   bool alive() const { return program_->alive(); }
   // Which of its submission's programs this is to its executor: 1 the first; 0 without one.
   int turn() const { return executor_ ? executor_->programs() : 0; }
