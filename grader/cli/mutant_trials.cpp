@@ -30,6 +30,9 @@ namespace {
 
 constexpr const char* kVariable = "WARPEMU_MUTANT";
 constexpr double kUsualLimitS = 300;
+// A solution's random shapes: all together, and the longest one. They are so many processes that tens of survivors are
+// looked at in minutes.
+constexpr double kShapesS = 20, kLongestShapeS = 1.5;
 // A launch of a mutant may take so many times what the solution took for the case, and some seconds more: a
 // loop without an end costs no more.
 constexpr double kPatience = 5, kPatienceS = 3;
@@ -93,8 +96,8 @@ void MutantTrials::run() {
   const auto begin = std::chrono::steady_clock::now();
   solutions_.resize(run_->submissions().size());
   for (const CaseInput& input : run_->cases()) (is_large(input) ? large_ : cases_).push_back(input);
-  // Some more than are wanted: those that take longest are left out.
-  shapes_ = random_shapes(run_->lab(), run_->cases(), options_.seed, options_.shapes + options_.shapes / 5);
+  // Twice as many as are wanted: those that take long are left out.
+  shapes_ = random_shapes(run_->lab(), run_->cases(), options_.seed, 2 * options_.shapes);
   compile();
   {
     VerifyProgress::Step step(progress_, "solutions as they are");
@@ -381,12 +384,25 @@ bool MutantTrials::judge_in_cases(JudgeServer& judge, Mutant& mutant, const Own&
   return reached;
 }
 
+// As many as are wanted, where the time suffices.
+std::vector<CaseInput> MutantTrials::shapes_for(std::size_t solution) const {
+  const Own& cases = solutions_[solution].cases;
+  std::vector<CaseInput> chosen;
+  double left_s = kShapesS;
+  for (const CaseInput& shape : shapes_) {
+    const double needed_s = expected_seconds(shape.spec, cases.inputs, cases.wall_s);
+    if (needed_s > std::min(left_s, kLongestShapeS) || chosen.size() == options_.shapes) continue;
+    left_s -= needed_s;
+    chosen.push_back(shape);
+  }
+  return chosen;
+}
+
 // Of a mutant that every case accepts: where a random shape refuses it, or where an output has other bits
 // than the solution's own.
 void MutantTrials::look_in_shapes(JudgeServer& judge, Mutant& mutant) {
-  const Own& own = known(judge, mutant.solution, &Solution::shapes, shapes_, true);
-  for (std::size_t i = 0; i < std::min(own.inputs.size(), options_.shapes); ++i) {
-    const CaseInput& shape = own.inputs[i];
+  const Own& own = known(judge, mutant.solution, &Solution::shapes, shapes_for(mutant.solution), true);
+  for (const CaseInput& shape : own.inputs) {
     if (!own.reached.at(shape.spec.id).gets_to(mutant)) continue;
     const std::string words = "random shape " + shape_words(shape.spec);
     for (const std::string& schedule : schedules_for(mutant.operation)) {
@@ -421,6 +437,14 @@ bool MutantTrials::is_own_output(JudgeServer& judge, const Mutant& mutant, const
 void MutantTrials::tell(VerifyProgress::Step& step, double share) {
   const std::lock_guard lock(mutex_);
   step.say(fmt::format("{} of {} tried, {} survive", tried_, mutants_.size(), survived_), share);
+}
+
+std::size_t MutantTrials::shapes() const {
+  std::optional<std::size_t> fewest;
+  for (const Solution& solution : solutions_)
+    if (solution.shapes.is_known)
+      fewest = std::min(fewest.value_or(~std::size_t{0}), solution.shapes.inputs.size());
+  return fewest.value_or(0);
 }
 
 std::vector<std::string> MutantTrials::cases() const {

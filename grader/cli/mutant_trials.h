@@ -37,7 +37,8 @@ class MutantTrials {
   // In the order of solutions, lines and operators.
   const std::vector<Mutant>& mutants() const { return mutants_; }
   std::vector<std::string> cases() const;
-  std::size_t shapes() const { return std::min(shapes_.size(), options_.shapes); }
+  // Random ones, of the solution with fewest among those that had a mutant in them.
+  std::size_t shapes() const;
   double wall_s() const { return wall_s_; }
   // Mutants of each kernel that no case launches, by solution and kernel: they are tried last.
   std::map<std::pair<std::string, std::string>, std::size_t> never_launched() const;
@@ -86,6 +87,7 @@ class MutantTrials {
   void judge_mutant(JudgeServer& judge, Mutant& mutant);
   Environment environment_of(const Mutant& mutant, const std::string& schedule, double own_s) const;
   bool judge_in_cases(JudgeServer& judge, Mutant& mutant, const Own& own);
+  std::vector<CaseInput> shapes_for(std::size_t solution) const;
   void look_in_shapes(JudgeServer& judge, Mutant& mutant);
   Answer judge_in(JudgeServer& judge, Mutant& mutant, const CaseInput& input, const std::string& schedule,
                   const Own& own);
