@@ -88,7 +88,7 @@ class KernelCounters {
   std::map<const Program*, Known> known_;
   std::map<std::string, Kernel> kernels_;  // by title
   LineQueue lines_;
-  ReachedInstructions reached_;  // where it is asked for
+  ReachedInstructions reached_;     // where it is asked for
   LaunchGroups* groups_ = nullptr;  // where an estimate is asked for; never destroyed
 };
 
