@@ -139,6 +139,7 @@ int shape_length(const ShapeSpec& spec, int row) {
   const u64 bits = draw(spec.seed, 4, static_cast<u64>(row));
   const int mean = static_cast<int>(spec.mean);
   if (spec.shape == "uniform") return mean;
+  if (spec.shape == "band") return row == spec.rows / 3 ? spec.longest : mean;
   if (spec.shape == "ragged" || spec.shape == "duplicates")
     return static_cast<int>(below(bits, 2 * static_cast<u64>(mean) + 1));
   if (spec.shape == "empty-rows")
@@ -155,6 +156,17 @@ int shape_length(const ShapeSpec& spec, int row) {
   throw DatasetError("no shape '{}' of matrix", spec.shape);
 }
 
+int drawn_column(const ShapeSpec& spec, int row, u64 counter) {
+  const u64 bits = draw(spec.seed, 5, counter);
+  if (spec.shape == "duplicates") return static_cast<int>(below(bits, static_cast<u64>(spec.cols / 50)));
+  if (spec.shape != "band") return static_cast<int>(below(bits, static_cast<u64>(spec.cols)));
+  // As wide as twice the longest row, where rows are stretched over the columns.
+  const int width = std::min(2 * spec.longest, spec.cols);
+  const auto middle = static_cast<int>(static_cast<std::int64_t>(row) * spec.cols / spec.rows);
+  const int begin = std::clamp(middle - spec.longest, 0, spec.cols - width);
+  return begin + static_cast<int>(below(bits, static_cast<u64>(width)));
+}
+
 }  // namespace
 
 Csr generate_shape(const ShapeSpec& spec) {
@@ -165,10 +177,7 @@ Csr generate_shape(const ShapeSpec& spec) {
     std::vector<int> columns;
     while (static_cast<int>(columns.size()) < length) {
       const bool narrow = spec.shape == "duplicates";  // a few columns, hit again and again
-      const int column = spec.shape == "identity"
-                             ? row
-                             : static_cast<int>(below(draw(spec.seed, 5, counter),
-                                                      static_cast<u64>(narrow ? spec.cols / 50 : spec.cols)));
+      const int column = spec.shape == "identity" ? row : drawn_column(spec, row, counter);
       ++counter;
       if (narrow || std::find(columns.begin(), columns.end(), column) == columns.end())
         columns.push_back(column);

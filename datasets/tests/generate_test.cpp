@@ -106,7 +106,7 @@ TEST(Shapes, AreValidAndRepeatable) {
        {shape("uniform", 150, 130), shape("ragged", 137, 109), shape("empty-rows", 200, 150),
         shape("hub", 151, 400, 350), shape("single-row", 1, 300, 50), shape("single-column", 200, 1),
         shape("identity", 64, 64), shape("all-empty", 77, 50), shape("duplicates", 60, 400),
-        shape("tall", 5000, 100)}) {
+        shape("tall", 5000, 100), shape("band", 60, 900, 40)}) {
     SCOPED_TRACE(spec.shape);
     const Csr matrix = generate_shape(spec);
     EXPECT_EQ(matrix.rows, spec.rows);
@@ -139,6 +139,17 @@ TEST(Shapes, EachHasItsTrap) {
   EXPECT_LT(column.nnz(), 200);
   const auto tall = row_lengths(generate_shape(shape("tall", 5000, 100)));
   EXPECT_EQ(tall.back(), 1) << "the last rows are what 32-bit offsets miss";
+}
+
+TEST(Shapes, ABandStaysNearTheDiagonal) {
+  const Csr band = generate_shape(shape("band", 60, 900, 40));
+  for (int row = 0; row < band.rows; ++row) {
+    for (int i = band.row_offsets[row]; i < band.row_offsets[row + 1]; ++i)
+      EXPECT_LE(std::abs(band.columns[i] - row * 900 / 60), 2 * 40) << row;
+  }
+  const auto lengths = row_lengths(band);
+  EXPECT_EQ(std::count(lengths.begin(), lengths.end(), 8), 59);
+  EXPECT_EQ(*std::max_element(lengths.begin(), lengths.end()), 40);
 }
 
 TEST(Shapes, DuplicatesRepeatColumnsWithinARow) {

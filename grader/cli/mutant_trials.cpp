@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <random>
 #include <sstream>
@@ -29,9 +30,12 @@ namespace {
 
 constexpr const char* kVariable = "WARPEMU_MUTANT";
 constexpr double kUsualLimitS = 300;
-// A launch of a mutant may take so many times what the solution's slowest case took, and a second more: a
+// A solution's random shapes: all together, and the longest one. They are so many processes that tens of survivors are
+// looked at in minutes.
+constexpr double kShapesS = 20, kLongestShapeS = 1.5;
+// A launch of a mutant may take so many times what the solution took for the case, and some seconds more: a
 // loop without an end costs no more.
-constexpr double kPatience = 5;
+constexpr double kPatience = 5, kPatienceS = 3;
 
 bool is_meant(const std::string& solution, const std::string& asked) {
   return asked.empty() || asked == solution || "step-" + asked == solution ||
@@ -46,18 +50,11 @@ std::vector<std::string> schedules_for(const std::string& operation) {
 }
 
 // Random shapes are no larger than the cases, and large cases are for offsets beyond 32 bits alone.
-bool shows_in_small_shapes(const Mutant& mutant) {
+bool shows_in_shapes(const Mutant& mutant) {
   return mutant.operation != "offset_32";
 }
 bool is_large(const CaseInput& input) {
   return input.spec.set == "large";
-}
-
-// Instructions with one key are reached together: those of a block, but for their guards.
-std::string reach_key(const Mutant& mutant) {
-  const bool guarded = mutant.instruction.starts_with("@");
-  return fmt::format("{}:{}:{}:{}", mutant.solution_id, mutant.kernel, guarded ? "guarded" : "block",
-                     guarded ? mutant.ordinal : mutant.block);
 }
 
 std::string name_of(const Mutant& mutant) {
@@ -98,38 +95,57 @@ void MutantTrials::run() {
   judging_.emplace(*run_, quiet_);
   const auto begin = std::chrono::steady_clock::now();
   solutions_.resize(run_->submissions().size());
-  // Some more than are wanted: those that take longest are left out.
-  shapes_ = random_shapes(run_->lab(), run_->cases(), options_.seed, options_.shapes + options_.shapes / 5);
+  for (const CaseInput& input : run_->cases()) (is_large(input) ? large_ : cases_).push_back(input);
+  // Twice as many as are wanted: those that take long are left out.
+  shapes_ = random_shapes(run_->lab(), run_->cases(), options_.seed, 2 * options_.shapes);
   compile();
   {
     VerifyProgress::Step step(progress_, "solutions as they are");
-    JudgeServer judge;
-    for (std::size_t i = 0; i < solutions_.size(); ++i) {
+    in_parallel(solutions_.size(), [&](JudgeServer& judge, std::size_t i) {
       step.say(run_->submissions()[i].id);
-      judge_unchanged(i, judge);
-      note_launched(i, judge);
+      judge_unchanged(judge, i);
       list(i);
-    }
+      return true;
+    });
   }
+  for (Solution& solution : solutions_)
+    mutants_.insert(mutants_.end(), solution.listed.begin(), solution.listed.end());
   VerifyProgress::Step step(progress_, "mutants");
   const std::vector<std::size_t> order = this->order();
   const double limit_s = options_.limit_s.value_or(options_.all ? 1e9 : kUsualLimitS);
+  const auto first = std::chrono::steady_clock::now();
+  in_parallel(order.size(), [&](JudgeServer& judge, std::size_t i) {
+    if (seconds_since(first) > limit_s) return false;
+    judge_mutant(judge, mutants_[order[i]]);
+    tell(step, std::max(double(i + 1) / double(order.size()), seconds_since(first) / limit_s));
+    return true;
+  });
+  wall_s_ = seconds_since(begin);
+}
+
+void MutantTrials::in_parallel(std::size_t count,
+                               const std::function<bool(JudgeServer&, std::size_t)>& work) const {
   std::atomic<std::size_t> next{0};
+  std::mutex mutex;
   std::exception_ptr failure;
+  const int wanted = options_.workers > 0 ? options_.workers : usable_cores();
   {
     std::vector<std::jthread> threads;
-    for (int worker = 0; worker < (options_.workers > 0 ? options_.workers : usable_cores()); ++worker)
+    for (int worker = 0; worker < std::min(wanted, static_cast<int>(count)); ++worker)
       threads.emplace_back([&] {
         try {
-          work(order, next, limit_s, step);
+          JudgeServer judge;
+          for (std::size_t i; (i = next++) < count;) {
+            throw_if_interrupted();
+            if (!work(judge, i)) return;
+          }
         } catch (...) {
-          const std::lock_guard lock(mutex_);
+          const std::lock_guard lock(mutex);
           if (!failure) failure = std::current_exception();
-          next = order.size();
+          next = count;
         }
       });
   }
-  wall_s_ = seconds_since(begin);
   if (failure) std::rethrow_exception(failure);
 }
 
@@ -180,17 +196,6 @@ void MutantTrials::compile() {
   }
 }
 
-std::vector<CaseInput> MutantTrials::cases_for(const Mutant& mutant) const {
-  std::vector<CaseInput> cases = solutions_[mutant.solution].cases;
-  if (shows_in_small_shapes(mutant)) std::erase_if(cases, is_large);
-  return cases;
-}
-
-JudgeJob MutantTrials::job(std::size_t solution, const Environment& environment) const {
-  const std::vector<CaseInput>& known = solutions_[solution].cases;
-  return job(solution, environment, known.empty() ? run_->cases() : known);
-}
-
 JudgeJob MutantTrials::job(std::size_t solution, const Environment& environment,
                            std::vector<CaseInput> cases) const {
   const Judging::Share share;
@@ -209,9 +214,7 @@ MutantTrials::Answer MutantTrials::ask(JudgeServer& judge, JudgeJob job) const {
   events.on_record = [&](const std::string& id, const json& record) {
     answer.wall_s[id] = record.at("wall_s");
     answer.outputs[id] = record.value("outputs_noted", std::vector<std::string>());
-    const json counters = record.value("counters", json::object());
-    for (const json& kernel : counters.value("kernels", json::array()))
-      answer.launched.insert(kernel.at("kernel").get<std::string>());
+    answer.reached[id] = ReachedInstructions::read(record.value("counters", json::object()));
     const std::string verdict = record.at("outcome").at("verdict");
     if (verdict == verdicts::kAccepted) return answer.passed.push_back(id);
     const json& outcome = record.at("outcome");
@@ -229,33 +232,40 @@ MutantTrials::Answer MutantTrials::ask(JudgeServer& judge, JudgeJob job) const {
   return answer;
 }
 
-void MutantTrials::judge_unchanged(std::size_t solution, JudgeServer& judge) {
-  const std::string& id = run_->submissions()[solution].id;
-  const Answer answer = ask(judge, job(solution, {}));
-  if (answer.refused || answer.faulted)
-    throw UsageError("{} itself is not accepted in case {}: {}", id, answer.by, answer.verdict);
-  Solution& own = solutions_[solution];
-  own.cases = run_->cases();
-  const auto wall_s = [&](const CaseInput& input) { return answer.wall_s.at(input.spec.id); };
-  std::stable_sort(own.cases.begin(), own.cases.end(),
-                   [&](const CaseInput& x, const CaseInput& y) { return wall_s(x) < wall_s(y); });
-  for (const CaseInput& input : own.cases) {
-    double& slowest_s = is_large(input) ? own.slowest_large_s : own.slowest_s;
-    slowest_s = std::max(slowest_s, wall_s(input));
-  }
-  own.own[""].outputs = answer.outputs;
+void MutantTrials::judge_unchanged(JudgeServer& judge, std::size_t solution) {
+  solutions_[solution].cases = own(judge, solution, cases_, false);
+}
+
+// `may_fail`: of inputs that it is not right in, which say nothing.
+MutantTrials::Own MutantTrials::own(JudgeServer& judge, std::size_t solution,
+                                    const std::vector<CaseInput>& inputs, bool may_fail) const {
+  Own own;
+  own.is_known = true;
+  if (inputs.empty()) return own;
+  JudgeJob asked = job(solution, {{kVariable, "reached"}}, inputs);
+  asked.context.first_refusal_ends = !may_fail;
+  Answer answer = ask(judge, std::move(asked));
+  if (!may_fail && (answer.refused || answer.faulted))
+    throw UsageError("{} itself is not accepted in case {}: {}", run_->submissions()[solution].id, answer.by,
+                     answer.verdict);
+  for (const CaseInput& input : inputs)
+    if (std::find(answer.passed.begin(), answer.passed.end(), input.spec.id) != answer.passed.end())
+      own.inputs.push_back(input);
+  std::stable_sort(own.inputs.begin(), own.inputs.end(), [&](const CaseInput& x, const CaseInput& y) {
+    return answer.wall_s.at(x.spec.id) < answer.wall_s.at(y.spec.id);
+  });
+  own.wall_s = std::move(answer.wall_s);
+  own.reached = std::move(answer.reached);
+  own.outputs = std::move(answer.outputs);
+  return own;
 }
 
 // Solutions choose among kernels by sizes. Mutants of one that no case launches need no trial each.
-void MutantTrials::note_launched(std::size_t solution, JudgeServer& judge) {
-  Solution& own = solutions_[solution];
-  std::vector<CaseInput> cases = own.cases;
-  std::erase_if(cases, is_large);
-  own.launched = ask(judge, job(solution, {{"WARPEMU_CHECKS", "counters"}}, std::move(cases))).launched;
-}
-
 bool MutantTrials::is_launched(const Mutant& mutant) const {
-  return !mutant.in_kernel || solutions_[mutant.solution].launched.contains(mutant.title);
+  const auto& reached = solutions_[mutant.solution].cases.reached;
+  return !mutant.in_kernel || std::any_of(reached.begin(), reached.end(), [&](const auto& of_case) {
+    return of_case.second.runs(mutant.kernel);
+  });
 }
 
 std::map<std::pair<std::string, std::string>, std::size_t> MutantTrials::never_launched() const {
@@ -265,73 +275,20 @@ std::map<std::pair<std::string, std::string>, std::size_t> MutantTrials::never_l
   return found;
 }
 
-// In cases and random shapes, the quickest ones. A shape that the solution is not right in says nothing.
-const MutantTrials::Own& MutantTrials::own_outputs(JudgeServer& judge, std::size_t solution,
-                                                   const std::string& schedule) {
-  Solution& of = solutions_[solution];
-  const std::lock_guard lock(of.mutex);
-  Own& own = of.own[schedule];
-  if (std::exchange(own.is_known, true)) return own;
-  Environment environment;
-  if (!schedule.empty()) environment["WARPEMU_SCHEDULE"] = schedule;
-  if (own.outputs.empty()) own.outputs = ask(judge, job(solution, environment)).outputs;
-  if (shapes_.empty()) return own;
-  JudgeJob each = job(solution, environment, shapes_);
-  each.context.first_refusal_ends = false;
-  const Answer answer = ask(judge, std::move(each));
-  for (const CaseInput& shape : shapes_) {
-    const std::string& id = shape.spec.id;
-    if (std::find(answer.passed.begin(), answer.passed.end(), id) == answer.passed.end()) continue;
-    own.outputs[id] = answer.outputs.at(id);
-    own.shapes.push_back(shape);
-  }
-  const auto wall_s = [&](const CaseInput& shape) { return answer.wall_s.at(shape.spec.id); };
-  std::stable_sort(own.shapes.begin(), own.shapes.end(),
-                   [&](const CaseInput& x, const CaseInput& y) { return wall_s(x) < wall_s(y); });
-  own.shapes.resize(std::min(own.shapes.size(), options_.shapes));
-  return own;
-}
-
-// Of a mutant that every case accepts: where a random shape refuses it, or where an output has other bits
-// than the solution's own.
-void MutantTrials::look_where_it_shows(JudgeServer& judge, Mutant& mutant, const std::string& schedule,
-                                       const Outputs& in_cases) {
-  constexpr std::size_t kAtOnce = 25;
-  const Own& own = own_outputs(judge, mutant.solution, schedule);
-  const Environment environment = environment_of(mutant, schedule);
-  const auto words_of = [&](const std::string& id) {
-    const auto found = std::find_if(own.shapes.begin(), own.shapes.end(),
-                                    [&](const CaseInput& shape) { return shape.spec.id == id; });
-    return found == own.shapes.end() ? "case " + id : "random shape " + shape_words(found->spec);
-  };
-  const auto compare = [&](const Outputs& outputs) {
-    for (const auto& [id, of_runs] : outputs) {
-      const auto found = own.outputs.find(id);
-      if (mutant.shows_in.empty() && found != own.outputs.end() && found->second != of_runs)
-        mutant.shows_in = words_of(id) + ": other bits, accepted";
-    }
-  };
-  compare(in_cases);
-  if (!shows_in_small_shapes(mutant)) return;
-  for (std::size_t begin = 0; begin < own.shapes.size(); begin += kAtOnce) {
-    throw_if_interrupted();
-    const auto end = std::min(own.shapes.size(), begin + kAtOnce);
-    const Answer answer = ask(judge, job(mutant.solution, environment,
-                                         {own.shapes.begin() + static_cast<std::ptrdiff_t>(begin),
-                                          own.shapes.begin() + static_cast<std::ptrdiff_t>(end)}));
-    if (answer.refused) {
-      mutant.is_wrong = true;
-      mutant.shows_in = fmt::format("{}: {}", words_of(answer.by), answer.verdict);
-      return;
-    }
-    compare(answer.outputs);
-  }
+// What the solution itself does there, found when it is needed first.
+const MutantTrials::Own& MutantTrials::known(JudgeServer& judge, std::size_t solution, Own Solution::*of,
+                                             const std::vector<CaseInput>& inputs, bool may_fail) {
+  Solution& owner = solutions_[solution];
+  const std::lock_guard lock(owner.mutex);
+  Own& found = owner.*of;
+  if (!found.is_known) found = own(judge, solution, inputs, may_fail);
+  return found;
 }
 
 // The emulator lists the mutants when the program ends, which it does at once: nobody tells it what to do.
 void MutantTrials::list(std::size_t solution) {
   const std::string& id = run_->submissions()[solution].id;
-  RunnerSpec spec = job(solution, {{kVariable, "list"}}).context.submission;
+  RunnerSpec spec = job(solution, {{kVariable, "list"}}, {}).context.submission;
   spec.executor.clear();
   spec.limits.device_memory_bytes = 0;
   const WrappedCommand wrapped = program_command(spec);
@@ -345,15 +302,15 @@ void MutantTrials::list(std::size_t solution) {
     process.descriptors.push_back({wrapped.filter->get(), kFilterDescriptor, wrapped.filter});
   std::istringstream lines(run_process(process).standard_output);
   std::map<std::tuple<std::string, int, std::string>, int> seen;
+  std::vector<Mutant>& mutants = solutions_[solution].listed;
   for (std::string line; std::getline(lines, line);) {
     const json listed = json::parse(line, nullptr, false);
     if (!listed.is_object() || !listed.contains("mutant")) continue;
-    mutants_.push_back(mutant_of(listed, solution, id));
-    Mutant& mutant = mutants_.back();
+    mutants.push_back(mutant_of(listed, solution, id));
+    Mutant& mutant = mutants.back();
     mutant.nth = ++seen[{mutant.file, mutant.line, mutant.operation}];
   }
-  if (std::none_of(mutants_.begin(), mutants_.end(), [&](const Mutant& m) { return m.solution == solution; }))
-    throw JudgeFault("the emulator lists no mutant of {}", id);
+  if (mutants.empty()) throw JudgeFault("the emulator lists no mutant of {}", id);
 }
 
 std::vector<std::size_t> MutantTrials::order() const {
@@ -366,23 +323,19 @@ std::vector<std::size_t> MutantTrials::order() const {
   return order;
 }
 
-void MutantTrials::work(const std::vector<std::size_t>& order, std::atomic<std::size_t>& next, double limit_s,
-                        VerifyProgress::Step& step) {
-  const auto begin = std::chrono::steady_clock::now();
-  JudgeServer judge;
-  for (std::size_t i; (i = next++) < order.size();) {
-    throw_if_interrupted();
-    if (seconds_since(begin) > limit_s) return;
-    judge_mutant(judge, mutants_[order[i]]);
-    tell(step, std::max(double(next) / double(order.size()), seconds_since(begin) / limit_s));
-  }
-}
-
 void MutantTrials::judge_mutant(JudgeServer& judge, Mutant& mutant) {
-  std::map<std::string, Outputs> outputs;  // by the order of warps
   try {
-    if (known_to_be_reached(mutant).value_or(true)) outputs = judge_in_cases(judge, mutant);
-    if (mutant.fate == Mutant::Fate::kUntried) classify(judge, mutant, outputs);
+    bool reached = judge_in_cases(judge, mutant, solutions_[mutant.solution].cases);
+    if (mutant.fate == Mutant::Fate::kUntried && !shows_in_shapes(mutant))
+      reached |=
+          judge_in_cases(judge, mutant, known(judge, mutant.solution, &Solution::large, large_, false));
+    if (mutant.fate == Mutant::Fate::kUntried) {
+      mutant.fate = Mutant::Fate::kSurvived;
+      const bool is_trusted = options_.trust_reasons && reason_of(harmless_, mutant) != nullptr;
+      if (!is_trusted && shows_in_shapes(mutant)) look_in_shapes(judge, mutant);
+      if (!is_trusted && mutant.shows_in.empty())
+        mutant.fate = reached ? Mutant::Fate::kUnchanged : Mutant::Fate::kUnreached;
+    }
   } catch (const Interrupted&) {
     mutant.fate = Mutant::Fate::kUntried;
     throw;
@@ -392,85 +345,106 @@ void MutantTrials::judge_mutant(JudgeServer& judge, Mutant& mutant) {
   if (mutant.fate == Mutant::Fate::kSurvived) ++survived_;
 }
 
-MutantTrials::Environment MutantTrials::environment_of(const Mutant& mutant,
-                                                       const std::string& schedule) const {
-  const Solution& own = solutions_[mutant.solution];
-  const double slowest_s =
-      shows_in_small_shapes(mutant) ? own.slowest_s : std::max(own.slowest_s, own.slowest_large_s);
-  const double patience_s = 1 + kPatience * slowest_s;
-  Environment environment{{kVariable, mutant.key},
-                          {"WARPEMU_LAUNCH_TIMEOUT_S", fmt::format("{:.2f}", patience_s)}};
+MutantTrials::Environment MutantTrials::environment_of(const Mutant& mutant, const std::string& schedule,
+                                                       double own_s) const {
+  Environment environment{
+      {kVariable, mutant.key},
+      {"WARPEMU_LAUNCH_TIMEOUT_S", fmt::format("{:.2f}", kPatienceS + kPatience * own_s)}};
   if (!schedule.empty()) environment["WARPEMU_SCHEDULE"] = schedule;
   return environment;
 }
 
-// Until a case refuses it.
-std::map<std::string, MutantTrials::Outputs> MutantTrials::judge_in_cases(JudgeServer& judge,
-                                                                          Mutant& mutant) {
-  std::map<std::string, Outputs> outputs;
-  for (const std::string& schedule : schedules_for(mutant.operation)) {
-    Answer answer = ask(judge, job(mutant.solution, environment_of(mutant, schedule), cases_for(mutant)));
-    if (answer.refused || answer.faulted) {
-      mutant.fate = answer.faulted ? Mutant::Fate::kNotJudged : Mutant::Fate::kRefused;
-      mutant.refused_by = answer.by;
-      mutant.verdict = answer.verdict;
-      return {};
-    }
-    mutant.passed = answer.passed;
-    outputs[schedule] = std::move(answer.outputs);
-  }
-  return outputs;
+MutantTrials::Answer MutantTrials::judge_in(JudgeServer& judge, Mutant& mutant, const CaseInput& input,
+                                            const std::string& schedule, const Own& own) {
+  throw_if_interrupted();
+  const double own_s = own.wall_s.at(input.spec.id);
+  return ask(judge, job(mutant.solution, environment_of(mutant, schedule, own_s), {input}));
 }
 
-// Of one that every case accepts.
-void MutantTrials::classify(JudgeServer& judge, Mutant& mutant,
-                            const std::map<std::string, Outputs>& outputs) {
-  mutant.fate = Mutant::Fate::kSurvived;
-  if (options_.trust_reasons && reason_of(harmless_, mutant) != nullptr) return;
-  const bool reached = !outputs.empty() && is_reached(judge, mutant);
-  if (reached || (shows_in_small_shapes(mutant) && is_reached_in_shapes(judge, mutant))) {
+// Until one refuses it. Whether any gets to the instruction: the others accept it without a look.
+bool MutantTrials::judge_in_cases(JudgeServer& judge, Mutant& mutant, const Own& own) {
+  bool reached = false;
+  for (const CaseInput& input : own.inputs) mutant.passed.push_back(input.spec.id);
+  for (const CaseInput& input : own.inputs) {
+    if (!own.reached.at(input.spec.id).gets_to(mutant)) continue;
+    reached = true;
     for (const std::string& schedule : schedules_for(mutant.operation)) {
-      const auto in_cases = outputs.find(schedule);
-      look_where_it_shows(judge, mutant, schedule, in_cases == outputs.end() ? Outputs() : in_cases->second);
-      if (mutant.is_wrong) return;
+      const Answer answer = judge_in(judge, mutant, input, schedule, own);
+      if (answer.refused || answer.faulted) {
+        mutant.fate = answer.faulted ? Mutant::Fate::kNotJudged : Mutant::Fate::kRefused;
+        mutant.refused_by = answer.by;
+        mutant.verdict = answer.verdict;
+        mutant.passed.clear();
+        return true;
+      }
+      if (mutant.shows_in.empty() && !is_own_output(judge, mutant, input, schedule, own, answer.outputs))
+        mutant.shows_in = fmt::format("case {}: other bits, accepted", input.spec.id);
     }
   }
-  if (mutant.shows_in.empty()) mutant.fate = reached ? Mutant::Fate::kUnchanged : Mutant::Fate::kUnreached;
+  return reached;
 }
 
-// By what was found of its block so far.
-std::optional<bool> MutantTrials::known_to_be_reached(const Mutant& mutant) {
-  const std::lock_guard lock(mutex_);
-  const auto found = reached_.find(reach_key(mutant));
-  return found == reached_.end() ? std::nullopt : std::optional(found->second);
-}
-
-// A program that traps there is accepted where no case gets there.
-bool MutantTrials::is_reached(JudgeServer& judge, const Mutant& mutant) {
-  if (const auto known = known_to_be_reached(mutant)) return *known;
-  const std::string key = fmt::format("trap:{}:{}", mutant.kernel, mutant.ordinal);
-  const Answer answer = ask(judge, job(mutant.solution, {{kVariable, key}}, cases_for(mutant)));
-  const std::lock_guard lock(mutex_);
-  return reached_[reach_key(mutant)] = answer.refused || answer.faulted;
-}
-
-bool MutantTrials::is_reached_in_shapes(JudgeServer& judge, const Mutant& mutant) {
-  const std::string place = "shapes:" + reach_key(mutant);
-  {
-    const std::lock_guard lock(mutex_);
-    if (const auto found = reached_.find(place); found != reached_.end()) return found->second;
+// As many as are wanted, where the time suffices.
+std::vector<CaseInput> MutantTrials::shapes_for(std::size_t solution) const {
+  const Own& cases = solutions_[solution].cases;
+  std::vector<CaseInput> chosen;
+  double left_s = kShapesS;
+  for (const CaseInput& shape : shapes_) {
+    const double needed_s = expected_seconds(shape.spec, cases.inputs, cases.wall_s);
+    if (needed_s > std::min(left_s, kLongestShapeS) || chosen.size() == options_.shapes) continue;
+    left_s -= needed_s;
+    chosen.push_back(shape);
   }
-  const Own& own = own_outputs(judge, mutant.solution, "");
-  if (own.shapes.empty()) return false;
-  const std::string key = fmt::format("trap:{}:{}", mutant.kernel, mutant.ordinal);
-  const Answer answer = ask(judge, job(mutant.solution, {{kVariable, key}}, own.shapes));
-  const std::lock_guard lock(mutex_);
-  return reached_[place] = answer.refused || answer.faulted;
+  return chosen;
+}
+
+// Of a mutant that every case accepts: where a random shape refuses it, or where an output has other bits
+// than the solution's own.
+void MutantTrials::look_in_shapes(JudgeServer& judge, Mutant& mutant) {
+  const Own& own = known(judge, mutant.solution, &Solution::shapes, shapes_for(mutant.solution), true);
+  for (const CaseInput& shape : own.inputs) {
+    if (!own.reached.at(shape.spec.id).gets_to(mutant)) continue;
+    const std::string words = "random shape " + shape_words(shape.spec);
+    for (const std::string& schedule : schedules_for(mutant.operation)) {
+      const Answer answer = judge_in(judge, mutant, shape, schedule, own);
+      if (answer.refused) {
+        mutant.is_wrong = true;
+        mutant.shows_in = fmt::format("{}: {}", words, answer.verdict);
+        return;
+      }
+      if (mutant.shows_in.empty() && !is_own_output(judge, mutant, shape, schedule, own, answer.outputs))
+        mutant.shows_in = words + ": other bits, accepted";
+    }
+  }
+}
+
+// Most programs write the same bits in each order of warps: what the solution itself writes in another one is
+// asked only where the bits are others.
+bool MutantTrials::is_own_output(JudgeServer& judge, const Mutant& mutant, const CaseInput& input,
+                                 const std::string& schedule, const Own& own, const Outputs& outputs) {
+  const std::string& id = input.spec.id;
+  const auto found = outputs.find(id);
+  if (found == outputs.end() || found->second == own.outputs.at(id)) return true;
+  if (schedule.empty()) return false;
+  Solution& solution = solutions_[mutant.solution];
+  const std::lock_guard lock(solution.mutex);
+  Outputs& ordered = solution.ordered[schedule];
+  if (!ordered.contains(id))
+    ordered[id] = ask(judge, job(mutant.solution, {{"WARPEMU_SCHEDULE", schedule}}, {input})).outputs[id];
+  return found->second == ordered.at(id);
 }
 
 void MutantTrials::tell(VerifyProgress::Step& step, double share) {
   const std::lock_guard lock(mutex_);
   step.say(fmt::format("{} of {} tried, {} survive", tried_, mutants_.size(), survived_), share);
+}
+
+std::size_t MutantTrials::shapes() const {
+  std::optional<std::size_t> fewest;
+  for (const Solution& solution : solutions_)
+    if (solution.shapes.is_known)
+      fewest = std::min(fewest.value_or(~std::size_t{0}), solution.shapes.inputs.size());
+  return fewest.value_or(0);
 }
 
 std::vector<std::string> MutantTrials::cases() const {

@@ -1,11 +1,11 @@
-// Tries a lab's correctness cases on mutants of the staff's solutions: each is judged on the emulator, the
-// cheapest case first, until a case refuses it.
+// Tries a lab's correctness cases on mutants of the staff's solutions: each is judged on the emulator, in the
+// cases that get to its instruction, the cheapest first, until a case refuses it.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -18,6 +18,7 @@
 #include "cli/harmless_mutants.h"
 #include "cli/lab_commands.h"
 #include "cli/mutant.h"
+#include "cli/reached_instructions.h"
 #include "cli/verify_progress.h"
 #include "course/batch/class_run.h"
 #include "course/batch/judging.h"
@@ -36,7 +37,8 @@ class MutantTrials {
   // In the order of solutions, lines and operators.
   const std::vector<Mutant>& mutants() const { return mutants_; }
   std::vector<std::string> cases() const;
-  std::size_t shapes() const { return std::min(shapes_.size(), options_.shapes); }
+  // Random ones, of the solution with fewest among those that had a mutant in them.
+  std::size_t shapes() const;
   double wall_s() const { return wall_s_; }
   // Mutants of each kernel that no case launches, by solution and kernel: they are tried last.
   std::map<std::pair<std::string, std::string>, std::size_t> never_launched() const;
@@ -49,49 +51,50 @@ class MutantTrials {
     std::string by, verdict;
     std::vector<std::string> passed;
     std::map<std::string, double> wall_s;
-    std::set<std::string> launched;
+    std::map<std::string, ReachedInstructions> reached;  // where that was asked for
     Outputs outputs;
   };
-  // What the solution itself writes, by the order of warps.
+  // Inputs that a solution is right in, the cheapest first, and what it does there.
   struct Own {
-    std::vector<CaseInput> shapes;  // that it is right in, the cheapest first
-    Outputs outputs;                // of cases and shapes
-    bool is_known = false;          // both were found
+    std::vector<CaseInput> inputs;
+    std::map<std::string, double> wall_s;
+    std::map<std::string, ReachedInstructions> reached;
+    Outputs outputs;
+    bool is_known = false;
   };
   struct Solution {
-    std::vector<CaseInput> cases;               // the cheapest first
-    std::set<std::string> launched;             // titles of the kernels that the cases launch
-    double slowest_s = 0, slowest_large_s = 0;  // of those that are not large, and of those that are
-    std::map<std::string, Own> own;
-    std::mutex mutex;  // of `own`
+    std::vector<Mutant> listed;
+    Own cases, large, shapes;                // large ones and shapes are judged once a mutant needs them
+    std::map<std::string, Outputs> ordered;  // outputs in other orders of warps than the usual one
+    std::mutex mutex;                        // of all but `listed` and `cases`
   };
 
   GradeOptions grade_options() const;
   std::vector<std::string> correctness_cases() const;
   void copy_solutions() const;
   using Environment = std::map<std::string, std::string>;
-  std::vector<CaseInput> cases_for(const Mutant& mutant) const;
-  JudgeJob job(std::size_t solution, const Environment& environment) const;
   JudgeJob job(std::size_t solution, const Environment& environment, std::vector<CaseInput> cases) const;
   Answer ask(JudgeServer& judge, JudgeJob job) const;
   void compile();
-  void judge_unchanged(std::size_t solution, JudgeServer& judge);
+  // Calls work(judge, i) for i = 0, 1, ... until it says that nothing is left, in several threads.
+  void in_parallel(std::size_t count, const std::function<bool(JudgeServer&, std::size_t)>& work) const;
+  void judge_unchanged(JudgeServer& judge, std::size_t solution);
+  Own own(JudgeServer& judge, std::size_t solution, const std::vector<CaseInput>& inputs,
+          bool may_fail) const;
   void list(std::size_t solution);
-  void note_launched(std::size_t solution, JudgeServer& judge);
   bool is_launched(const Mutant& mutant) const;
   std::vector<std::size_t> order() const;
-  void work(const std::vector<std::size_t>& order, std::atomic<std::size_t>& next, double limit_s,
-            VerifyProgress::Step& step);
   void judge_mutant(JudgeServer& judge, Mutant& mutant);
-  Environment environment_of(const Mutant& mutant, const std::string& schedule) const;
-  std::map<std::string, Outputs> judge_in_cases(JudgeServer& judge, Mutant& mutant);
-  void classify(JudgeServer& judge, Mutant& mutant, const std::map<std::string, Outputs>& outputs);
-  std::optional<bool> known_to_be_reached(const Mutant& mutant);
-  bool is_reached(JudgeServer& judge, const Mutant& mutant);
-  const Own& own_outputs(JudgeServer& judge, std::size_t solution, const std::string& schedule);
-  void look_where_it_shows(JudgeServer& judge, Mutant& mutant, const std::string& schedule,
-                           const Outputs& in_cases);
-  bool is_reached_in_shapes(JudgeServer& judge, const Mutant& mutant);
+  Environment environment_of(const Mutant& mutant, const std::string& schedule, double own_s) const;
+  bool judge_in_cases(JudgeServer& judge, Mutant& mutant, const Own& own);
+  std::vector<CaseInput> shapes_for(std::size_t solution) const;
+  void look_in_shapes(JudgeServer& judge, Mutant& mutant);
+  Answer judge_in(JudgeServer& judge, Mutant& mutant, const CaseInput& input, const std::string& schedule,
+                  const Own& own);
+  bool is_own_output(JudgeServer& judge, const Mutant& mutant, const CaseInput& input,
+                     const std::string& schedule, const Own& own, const Outputs& outputs);
+  const Own& known(JudgeServer& judge, std::size_t solution, Own Solution::*of,
+                   const std::vector<CaseInput>& inputs, bool may_fail);
   void tell(VerifyProgress::Step& step, double share);  // of the work that is done
 
   const MutantsOptions& options_;
@@ -101,13 +104,12 @@ class MutantTrials {
   std::optional<ClassRun> run_;
   std::optional<Judging> judging_;
   const std::vector<HarmlessMutant>& harmless_;
-  std::vector<CaseInput> shapes_;
+  std::vector<CaseInput> cases_, large_, shapes_;
   std::deque<Solution> solutions_;
   double wall_s_ = 0;
   std::vector<Mutant> mutants_;
   std::mutex mutex_;
   std::size_t tried_ = 0, survived_ = 0;
-  std::map<std::string, bool> reached_;  // by reach_key()
 };
 
 // For `labs verify`: the mutants that every case accepted and survivors.yaml does not explain, a line each,

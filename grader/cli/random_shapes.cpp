@@ -12,6 +12,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -115,9 +116,9 @@ class Shapes {
   }
 
   json draw_item() {
-    // Most are no larger than twice what two thirds of the cases are, so that hundreds of them take seconds.
-    const double usual = 2 * sizes_[sizes_.size() * 2 / 3];
-    const double most = random_() % 10 == 0 ? std::max(usual, sizes_.back()) : usual;
+    // Most are no larger than half of the cases are, so that hundreds of them take seconds.
+    const double most = random_() % 4 == 0 ? std::max(2 * sizes_[sizes_.size() * 2 / 3], sizes_.back())
+                                           : sizes_[sizes_.size() / 2];
     json item;
     do {
       const json& of = items_[random_() % items_.size()];
@@ -174,6 +175,37 @@ class Shapes {
 std::vector<CaseInput> random_shapes(const Lab& lab, const std::vector<CaseInput>& cases, std::uint64_t seed,
                                      std::size_t count) {
   return Shapes(lab, cases, seed).draw(count);
+}
+
+namespace {
+
+// What its numbers multiply to.
+double size_of(const CaseSpec& spec) {
+  const json& words = spec.details.contains("case") ? spec.details.at("case") : spec.details;
+  double size = std::max(1, spec.k);
+  for (const auto& [key, value] : words.items()) {
+    const auto number =
+        value.is_number_integer() ? value.get<std::int64_t>() : whole_number(value).value_or(1);
+    size *= static_cast<double>(std::max<std::int64_t>(1, number));
+  }
+  return size;
+}
+
+}  // namespace
+
+double expected_seconds(const CaseSpec& shape, const std::vector<CaseInput>& cases,
+                        const std::map<std::string, double>& wall_s) {
+  const auto is_alike = [&](const CaseInput& input) {
+    return !shape.drawn && input.spec.dataset == shape.dataset;
+  };
+  const double size = size_of(shape);
+  const auto ratio = [&](const CaseInput& input) { return size / size_of(input.spec); };
+  const auto nearest =
+      std::min_element(cases.begin(), cases.end(), [&](const CaseInput& x, const CaseInput& y) {
+        return std::pair(!is_alike(x), std::abs(std::log(ratio(x)))) <
+               std::pair(!is_alike(y), std::abs(std::log(ratio(y))));
+      });
+  return nearest == cases.end() ? 0 : wall_s.at(nearest->spec.id) * std::max(1.0, ratio(*nearest));
 }
 
 std::string shape_words(const CaseSpec& shape) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,11 @@ namespace warpgrade {
 // this machine can judge, whose datasets are used.
 std::vector<CaseInput> random_shapes(const Lab& lab, const std::vector<CaseInput>& cases, std::uint64_t seed,
                                      std::size_t count);
+
+// What a shape should take, after what a solution took for the case that is most like it: the same graph, or about
+// the same size.
+double expected_seconds(const CaseSpec& shape, const std::vector<CaseInput>& cases,
+                        const std::map<std::string, double>& wall_s);
 
 // "rows: 33, cols: 131", for messages.
 std::string shape_words(const CaseSpec& shape);

@@ -23,12 +23,12 @@ struct PowerlawSpec {
 Csr generate_powerlaw(const PowerlawSpec& spec, int threads = 0);
 
 // Small matrices, each with one trap: uniform, ragged, empty-rows, hub, single-row, single-column, identity,
-// all-empty, duplicates, tall. Throws DatasetError for another shape.
+// all-empty, duplicates, tall, band. Throws DatasetError for another shape.
 struct ShapeSpec {
   std::string shape;
   int rows = 0, cols = 0;
   double mean = 8;  // entries a row
-  int longest = 0;  // hub: entries of the long row
+  int longest = 0;  // hub, band: entries of the long row
   std::uint64_t seed = 1;
 };
 Csr generate_shape(const ShapeSpec& spec);

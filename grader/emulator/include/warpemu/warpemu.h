@@ -16,6 +16,7 @@
  *   WARPEMU_NATIVE=0      kernels are interpreted; 1: hot ones are compiled (the default); always: all are
  *   WARPEMU_SCHEDULE=order  of the warps of a block: in_order (default), reversed or one_ahead
  *   WARPEMU_MUTANT=list   prints on stdout, when the program ends, a JSON line for each mutant of its kernels
+ *   WARPEMU_MUTANT=reached  counters are which instructions of the PTX ran (src/program/README.md)
  *   WARPEMU_MUTANT=<operator>:<function>:<ordinal>  runs that mutant (src/program/README.md)
  *   WARPEMU_REPORT=quiet  print no diagnostics on stderr (the default prints each once, for people)
  *   WARPEMU_FINDINGS=file  append each diagnostic, once, as a JSON line (the fields stand below)

@@ -150,11 +150,12 @@ void LoadedModule::read_bodies() {
 
 // The key names a function of one of the program's modules.
 void LoadedModule::mutate() {
-  if (settings().mutant.empty() || settings().mutant == "list") return;
+  if (settings().mutant.empty() || settings().mutant == "list" || settings().reached) return;
   const auto key = read_mutant_key(settings().mutant);
   if (!key)
-    throw PtxError(
-        "WARPEMU_MUTANT is '" + settings().mutant + "'; want list or <operator>:<function>:<ordinal>", 0);
+    throw PtxError("WARPEMU_MUTANT is '" + settings().mutant +
+                       "'; want list, reached or <operator>:<function>:<ordinal>",
+                   0);
   apply_mutant(*module_, *key);
 }
 

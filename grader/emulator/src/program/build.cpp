@@ -44,6 +44,7 @@ class Builder {
     note_functions();
     program_->code.resize(size_);
     program_->texts.resize(size_);
+    program_->written.resize(size_);
     program_->operations.resize(size_);
     for (uint32_t f = 0; f < linear_.functions.size(); ++f) decode_function(f);
     program_->entry = begin_.back();
@@ -90,6 +91,7 @@ class Builder {
       out.index = index;
       out.location = in.location;
       program_->texts[index] = std::string(in.opcode);
+      program_->written[index] = in.written;
       if (in.guard != kNoRegister) {
         out.guard = slots_[f][in.guard];
         out.guard_flip = in.guard_negated ? ~0u : 0u;

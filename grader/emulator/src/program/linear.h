@@ -34,6 +34,7 @@ struct Ref {
 
 struct LinearInst {
   std::string_view opcode;
+  const char* written = nullptr;  // its opcode in the PTX; null: it does not stand there
   std::vector<std::string_view> parts;
   std::vector<Ref> operands;
   uint32_t guard = kNoRegister;

@@ -104,6 +104,7 @@ void FunctionLinearizer::add(const Instruction& i) {
 LinearInst FunctionLinearizer::begin(const Instruction& i) {
   LinearInst out;
   out.opcode = i.opcode;
+  out.written = i.opcode.data();
   out.parts = i.parts;
   out.location = location_;
   out.frame = result_.frame_register;

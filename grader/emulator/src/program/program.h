@@ -139,6 +139,7 @@ struct Program {
   const Module* module = nullptr;
   std::vector<Inst> code;
   std::vector<std::string> texts;       // opcode of each instruction
+  std::vector<const char*> written;     // where it stands in the PTX; null: nowhere
   std::vector<std::string> operations;  // by instruction: the name of its handler (exec/handlers.h)
   uint32_t entry = 0;
   std::vector<uint8_t> register_image;

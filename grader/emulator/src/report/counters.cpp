@@ -137,6 +137,7 @@ void KernelCounters::add(const Program& program, const LaunchShape& shape,
                          const std::vector<Allocation>& allocations, const WorkerCounts& counts,
                          double wall_ms) {
   std::lock_guard lock(mutex_);
+  if (settings().reached) return reached_.add(program, counts);
   const Known& k = known(program);
   Kernel& kernel = kernels_[program.title];
   InstructionCounts launch;
@@ -222,6 +223,7 @@ size_t KernelCounters::drain(char* json_lines, size_t capacity) {
   std::lock_guard lock(mutex_);
   for (const auto& [title, kernel] : kernels_) push(title, kernel);
   kernels_.clear();
+  reached_.drain(lines_);
   if (groups_ != nullptr) groups_->drain(lines_);
   return lines_.drain(json_lines, capacity);
 }

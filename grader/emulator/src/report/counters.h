@@ -13,6 +13,7 @@
 #include "program/chain.h"
 #include "program/instruction_class.h"
 #include "program/program.h"
+#include "report/reached.h"
 #include "support/line_queue.h"
 
 namespace warpgrade::emu {
@@ -87,6 +88,7 @@ class KernelCounters {
   std::map<const Program*, Known> known_;
   std::map<std::string, Kernel> kernels_;  // by title
   LineQueue lines_;
+  ReachedInstructions reached_;     // where it is asked for
   LaunchGroups* groups_ = nullptr;  // where an estimate is asked for; never destroyed
 };
 

@@ -125,6 +125,7 @@ Settings read() {
   read_native(s);
   read_schedule(s);
   if (const char* mutant = text_of("WARPEMU_MUTANT")) s.mutant = mutant;
+  if (s.mutant == "reached") s.reached = s.counters = true;
   if (const char* isa = text_of("WARPEMU_ISA")) s.isa = isa;
   return s;
 }

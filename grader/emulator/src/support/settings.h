@@ -36,8 +36,9 @@ struct Settings {
   bool dump_native = false;
   NativeUse native = NativeUse::hot;
   Schedule schedule = Schedule::in_order;
-  std::string mutant;  // `list`, or the key of a mutant (program/mutants.h)
-  std::string isa;     // v2, v3 or v4 forces a build of the instruction handlers
+  std::string mutant;    // `list`, or the key of a mutant (program/mutants.h)
+  bool reached = false;  // counters tell which instructions ran, and nothing else (report/reached.h)
+  std::string isa;       // v2, v3 or v4 forces a build of the instruction handlers
 };
 
 const Settings& settings();
