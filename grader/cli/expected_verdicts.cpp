@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/toolchain.h"
-#include "judge/judging/verdict.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -18,32 +17,31 @@ std::vector<fs::path> folders_in(const fs::path& folder) {
   return found;
 }
 
-std::string verdict_of_wrong(const std::string& name) {
-  for (const char* verdict : {verdicts::kRuntimeError, verdicts::kTimeLimit, verdicts::kMemoryLimit,
-                              verdicts::kCompileError, verdicts::kCheating, verdicts::kTimingRejected})
-    if (name.starts_with(verdict)) return verdict;
-  return verdicts::kWrongAnswer;
+Verdict verdict_of_wrong(const std::string& name) {
+  for (const Verdict verdict : {Verdict::kRuntimeError, Verdict::kTimeLimit, Verdict::kMemoryLimit,
+                                Verdict::kCompileError, Verdict::kCheating, Verdict::kTimingRejected})
+    if (name.starts_with(word_of(verdict))) return verdict;
+  return Verdict::kWrongAnswer;
 }
 
 }  // namespace
 
 bool Expected::is_wrong() const {
-  return verdict != verdicts::kAccepted && verdict != verdicts::kNotImplemented;
+  return verdict != Verdict::kAccepted && verdict != Verdict::kNotImplemented;
 }
 
 std::vector<Expected> expected_verdicts(const declaration::LabDeclaration& lab) {
   const fs::path reference = project_root() / "reference" / lab.name;
   std::vector<Expected> all;
-  all.push_back({"stub", project_root() / "student" / lab.name, verdicts::kNotImplemented});
+  all.push_back({"stub", project_root() / "student" / lab.name, Verdict::kNotImplemented});
   for (const fs::path& solution : folders_in(reference)) {
     const std::string name = solution.filename().string();
-    if (name == "naive" || name.starts_with("optimized"))
-      all.push_back({name, solution, verdicts::kAccepted});
+    if (name == "naive" || name.starts_with("optimized")) all.push_back({name, solution, Verdict::kAccepted});
   }
   if (!lab.device_truth.empty() && fs::is_directory(reference / lab.device_truth))
-    all.push_back({"device-truth", reference / lab.device_truth, verdicts::kAccepted});
+    all.push_back({"device-truth", reference / lab.device_truth, Verdict::kAccepted});
   for (const fs::path& step : folders_in(reference / "steps"))
-    all.push_back({"step-" + step.filename().string(), step, verdicts::kAccepted});
+    all.push_back({"step-" + step.filename().string(), step, Verdict::kAccepted});
   for (const fs::path& wrong : folders_in(reference / "wrong")) {
     const std::string name = wrong.filename().string();
     all.push_back({"wrong-" + name, wrong, verdict_of_wrong(name)});

@@ -6,13 +6,14 @@
 #include <vector>
 
 #include "judge/declaration/lab_declaration.h"
+#include "record/verdict.h"
 
 namespace warpgrade {
 
 struct Expected {
   std::string id;
   std::filesystem::path from;
-  std::string verdict;
+  Verdict verdict;
   bool is_wrong() const;  // of the programs under wrong/: any one case may show it
 };
 

@@ -10,6 +10,7 @@
 #include "course/batch/class_run.h"
 #include "course/feedback/board.h"
 #include "course/score/score.h"
+#include "record/verdict.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -83,12 +84,12 @@ class Sorting {
 
  private:
   void sort(Views::Shared view) {
-    if (view->at("verdict") != "not_submitted" && view->value("undecided_cases", 0) == 0)
+    if (view->at("verdict") != Verdict::kNotSubmitted && view->value("undecided_cases", 0) == 0)
       students_.own.push_back(view);
     const std::string id = view->at("person").at("id");
     const auto found = finals_.points.find(id);
     const FinalPoints* final = found == finals_.points.end() ? nullptr : &found->second;
-    const bool here = view->at("verdict") != "not_submitted";
+    const bool here = view->at("verdict") != Verdict::kNotSubmitted;
     if (final != nullptr && final->points && final->run != run_ && !final->run.empty() &&
         !final->submission.empty()) {
       if (!here && !choice_.all_graded) {

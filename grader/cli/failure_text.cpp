@@ -8,8 +8,8 @@
 #include <set>
 
 #include "course/score/score.h"
-#include "judge/judging/verdict.h"
 #include "judge/labs/registry.h"
+#include "record/outcome.h"
 
 namespace warpgrade {
 namespace {
@@ -68,7 +68,7 @@ std::string findings_text(const std::vector<json>& records) {
   std::string text;
   std::set<std::pair<std::string, std::string>> reported;  // kind, place
   for (const json& record : records) {
-    if (record.at("outcome").at("verdict") != "accepted") continue;
+    if (!outcome_of(record).accepted()) continue;
     for (const json& finding : record.value("diagnostics", json::array())) {
       const std::string place = place_of(finding), advice = text_at(finding, "advice");
       if (!reported.insert({text_at(finding, "kind"), place}).second) continue;
@@ -120,7 +120,7 @@ std::string printed_text(const std::vector<json>& records) {
   int others = 0;
   for (const json& record : records) {
     const json& outcome = record.at("outcome");
-    if (text_at(outcome, "verdict") != verdicts::kAccepted) continue;
+    if (outcome.at("verdict") != Verdict::kAccepted) continue;
     const std::string output = text_at(outcome.value("details", json::object()), "output");
     if (output.empty()) continue;
     if (!text.empty()) {
@@ -160,7 +160,7 @@ std::string trouble_text(const std::vector<json>& records) {
   std::vector<std::string> faults, for_staff;
   for (const json& record : records) {
     const json& outcome = record.at("outcome");
-    const bool fault = text_at(outcome, "verdict") == verdicts::kJudgeFault;
+    const bool fault = outcome.at("verdict") == Verdict::kJudgeFault;
     const json causes = record.value("judge_faults", json::array());
     if (!fault && causes.empty()) continue;
     const bool has_reason = !causes.empty() && causes.back().is_string();

@@ -20,6 +20,7 @@
 #include "cli/failure_text.h"
 #include "cli/judging_options.h"
 #include "course/score/score.h"
+#include "record/verdict.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -63,13 +64,14 @@ int check(CheckOptions options) {
   for (const json& record : records) {
     ++total;
     const json& outcome = record.at("outcome");
-    const std::string verdict = outcome.at("verdict"), id = record.at("case").at("id");
-    if (verdict == "accepted") {
+    const Verdict verdict = outcome.at("verdict");
+    const std::string id = record.at("case").at("id");
+    if (verdict == Verdict::kAccepted) {
       ++accepted;
       tell("ok {}\n", id);
-    } else if ((verdict == "compile_error" || verdict == "not_implemented") &&
-               !reported.insert(verdict + outcome.value("message", "")).second) {
-      tell("{} {}: as above\n", verdict, id);
+    } else if ((verdict == Verdict::kCompileError || verdict == Verdict::kNotImplemented) &&
+               !reported.insert(std::string(word_of(verdict)) + outcome.value("message", "")).second) {
+      tell("{} {}: as above\n", word_of(verdict), id);
     } else {
       tell("{}", failure_text(record, repeat_command(options, id)));
     }

@@ -28,11 +28,11 @@
 #include "course/batch/grade_run.h"
 #include "course/record/run_folder.h"
 #include "judge/declaration/contract.h"
-#include "judge/judging/verdict.h"
 #include "judge/labs/declared/changed_outputs.h"
 #include "judge/labs/declared/oracle_keeper.h"
 #include "judge/labs/registry.h"
 #include "judge/sandbox/usable_cores.h"
+#include "record/outcome.h"
 #include "warpgrade/datasets/catalog.h"
 
 namespace warpgrade {
@@ -259,18 +259,18 @@ class Verification {
     for (const Expected& one : all) {
       const auto own = found.find(one.id);
       if (own == found.end()) {
-        report_check(false, fmt::format("{} on the {}: {}", one.id, backend, one.verdict),
+        report_check(false, fmt::format("{} on the {}: {}", one.id, backend, word_of(one.verdict)),
                      {"it was not judged"});
         continue;
       }
       const bool holds = VerifyJudging::is_as_expected(one, found);
       std::vector<std::string> because;
       for (const auto& [other, words] : own->second.words)
-        if (!holds) because.push_back(other + ", " + words);
-      report_check(
-          holds,
-          fmt::format("{} on the {}: {} ({} cases)", one.id, backend, one.verdict, own->second.cases.size()),
-          because);
+        if (!holds) because.push_back(fmt::format("{}, {}", word_of(other), words));
+      report_check(holds,
+                   fmt::format("{} on the {}: {} ({} cases)", one.id, backend, word_of(one.verdict),
+                               own->second.cases.size()),
+                   because);
     }
   }
 

@@ -15,7 +15,7 @@
 #include "course/record/run_folder.h"
 #include "course/score/limit.h"
 #include "course/score/score.h"
-#include "judge/judging/verdict.h"
+#include "record/outcome.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -52,7 +52,7 @@ RunShares shares_of(const RunFolder& folder) {
   RunShares shares;
   KnownRates known;
   for (const json& record : folder.read_records(score_fields())) {
-    if (record.at("outcome").at("verdict") != verdicts::kAccepted) continue;
+    if (!outcome_of(record).accepted()) continue;
     const auto limit = limit_of_record(record, known.of(record));
     if (!limit) continue;
     const std::string id = record.at("case").at("id");

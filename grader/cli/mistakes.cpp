@@ -5,7 +5,7 @@
 #include <iterator>
 #include <map>
 
-#include "judge/judging/verdict.h"
+#include "record/outcome.h"
 
 namespace warpgrade {
 namespace {
@@ -39,23 +39,19 @@ std::string signature(const json& record) {
   // mistake from another, the first of them does not.
   const std::string message = mistake_text(outcome, "message");
   const std::size_t behind_first = message.find("; ");
-  if (outcome.value("verdict", "") == verdicts::kWrongAnswer)
+  if (outcome_of(record).verdict == Verdict::kWrongAnswer)
     return text + "|" +
            (behind_first == std::string::npos ? "" : without_numbers(message.substr(behind_first)));
   return text + "|" + without_numbers(message);
 }
 
 int urgency(const json& record) {
-  constexpr const char* kOrder[] = {verdicts::kCompileError, verdicts::kCheating,    verdicts::kRuntimeError,
-                                    verdicts::kTimeLimit,    verdicts::kMemoryLimit, verdicts::kWrongAnswer};
-  const std::string verdict = record.at("outcome").at("verdict");
-  return static_cast<int>(std::find(std::begin(kOrder), std::end(kOrder), verdict) - std::begin(kOrder));
+  return -facts(outcome_of(record).verdict).severity;
 }
 
 bool is_failure(const json& record) {
-  const std::string verdict = record.at("outcome").at("verdict");
-  return verdict != verdicts::kAccepted && verdict != verdicts::kNotImplemented &&
-         verdict != verdicts::kNotRun;
+  const Verdict verdict = outcome_of(record).verdict;
+  return is_mistake(verdict) || verdict == Verdict::kJudgeFault;
 }
 
 }  // namespace

@@ -18,9 +18,9 @@
 #include "base/toolchain.h"
 #include "cli/random_shapes.h"
 #include "judge/judging/program_box.h"
-#include "judge/judging/verdict.h"
 #include "judge/labs/registry.h"
 #include "judge/sandbox/usable_cores.h"
+#include "record/outcome.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -215,13 +215,14 @@ MutantTrials::Answer MutantTrials::ask(JudgeServer& judge, JudgeJob job) const {
     answer.wall_s[id] = record.at("wall_s");
     answer.outputs[id] = record.value("outputs_noted", std::vector<std::string>());
     answer.reached[id] = ReachedInstructions::read(record.value("counters", json::object()));
-    const std::string verdict = record.at("outcome").at("verdict");
-    if (verdict == verdicts::kAccepted) return answer.passed.push_back(id);
-    const json& outcome = record.at("outcome");
+    const Outcome outcome = outcome_of(record);
+    if (outcome.accepted()) return answer.passed.push_back(id);
     // What the emulator cannot run says nothing about the case.
-    (outcome.value("reason", "").starts_with("unsupported") ? answer.faulted : answer.refused) = true;
+    const bool unsupported =
+        outcome.reason == Reason::kUnsupported || outcome.reason == Reason::kUnsupportedOnEmulator;
+    (unsupported ? answer.faulted : answer.refused) = true;
     answer.by = id;
-    answer.verdict = verdict + ": " + outcome.value("message", "");
+    answer.verdict = fmt::format("{}: {}", word_of(outcome.verdict), outcome.message);
   };
   events.on_fault = [&](const std::string& id, const std::vector<std::string>& causes) {
     answer.faulted = true;

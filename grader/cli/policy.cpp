@@ -21,6 +21,7 @@
 #include "course/score/gpu_model.h"
 #include "course/score/score.h"
 #include "judge/labs/registry.h"
+#include "record/verdict.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -137,7 +138,7 @@ json scored(const Policy& policy, const json& cases, const Sample& sample) {
     const json& spec = cases[static_cast<std::size_t>(i)];
     json record{{"submission", {{"id", "sample"}}},
                 {"case", spec},
-                {"outcome", {{"verdict", i < right ? "accepted" : "wrong_answer"}}}};
+                {"outcome", {{"verdict", i < right ? Verdict::kAccepted : Verdict::kWrongAnswer}}}};
     if (sample.on_the_cpu)
       record["outputs_by"] = {{"kernels", 0}, {"last_writer", "host"}, {"bytes", 1}, {"host_bytes", 1}};
     const auto ratio = [](double value) { return json{{"median", value}, {"low", value}, {"high", value}}; };

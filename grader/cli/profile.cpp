@@ -21,6 +21,7 @@
 #include "course/profile/text.h"
 #include "judge/judging/figures.h"
 #include "judge/labs/registry.h"
+#include "record/outcome.h"
 
 namespace warpgrade {
 namespace {
@@ -143,7 +144,7 @@ int profile(const ProfileOptions& options) {
   const auto device = take_device(options);
   const json record = judge(options, options.submission, scratch.path() / "run");
   const json& outcome = record.at("outcome");
-  const bool accepted = word(outcome, "verdict") == "accepted";
+  const bool accepted = outcome_of(record).accepted();
   json out = {{"schema", "warpgrade.profile.v1"},
               {"submission", record.at("submission")},
               {"lab", options.lab},
@@ -175,7 +176,7 @@ int profile(const ProfileOptions& options) {
     if (!counted) tell("  no kernel ran to its end, so nothing was counted\n");
     if (options.output) tell("\nwritten: {}\n", (*options.output / "profile.md").string());
   }
-  if (word(outcome, "verdict") == "judge_fault") return kExitJudgeFault;
+  if (outcome_of(record).verdict == Verdict::kJudgeFault) return kExitJudgeFault;
   return accepted ? kExitGraded : kExitNotAccepted;
 }
 

@@ -10,8 +10,8 @@
 #include "base/process.h"
 #include "base/toolchain.h"
 #include "judge/compile/compiler.h"
-#include "judge/judging/verdict.h"
 #include "judge/labs/registry.h"
+#include "record/outcome.h"
 
 namespace warpgrade {
 using nlohmann::json;
@@ -120,7 +120,7 @@ void StudentLabRun::case_recorded(const json& record) {
   const std::string id = record.at("case").at("id");
   records_.insert_or_assign(id, record);
   in_work_.clear();
-  if (record.at("outcome").at("verdict") == verdicts::kTimeLimit && stopped_at_.empty()) stopped_at_ = id;
+  if (outcome_of(record).verdict == Verdict::kTimeLimit && stopped_at_.empty()) stopped_at_ = id;
   changed_.notify_all();
 }
 

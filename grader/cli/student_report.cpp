@@ -16,7 +16,7 @@
 #include "cli/failure_text.h"
 #include "cli/readers_words.h"
 #include "judge/compile/submission.h"
-#include "judge/judging/verdict.h"
+#include "record/outcome.h"
 
 namespace warpgrade {
 namespace {
@@ -36,7 +36,7 @@ constexpr std::chrono::seconds kReportQuiet{5};  // without a terminal: the long
 constexpr std::size_t kLongestMessage = 110;     // columns of the last line: the whole message stands above
 
 std::string repeat_command(const StudentRun& run, const json& record) {
-  const bool whole_lab = record.at("outcome").at("verdict") == "compile_error";
+  const bool whole_lab = outcome_of(record).verdict == Verdict::kCompileError;
   return test_command(record.at("lab"), whole_lab ? "" : record.at("case").at("id").get<std::string>(),
                       run.folder().parent_path());
 }
@@ -119,11 +119,10 @@ struct Count {
 Count count(const std::vector<json>& records) {
   Count count;
   for (const json& record : records) {
-    const std::string verdict = record.at("outcome").at("verdict");
-    count.right += verdict == "accepted" ? 1 : 0;
-    count.unwritten += verdict == "not_implemented" ? 1 : 0;
-    const bool failed = verdict != "accepted" && verdict != "not_implemented" && verdict != "not_run";
-    count.failed += failed ? 1 : 0;
+    const Verdict verdict = outcome_of(record).verdict;
+    count.right += verdict == Verdict::kAccepted ? 1 : 0;
+    count.unwritten += verdict == Verdict::kNotImplemented ? 1 : 0;
+    count.failed += is_mistake(verdict) || verdict == Verdict::kJudgeFault ? 1 : 0;
   }
   return count;
 }
@@ -206,15 +205,16 @@ void StudentReport::start_lab(const std::shared_ptr<StudentRun>& run) {
 
 void StudentReport::show_case(const json& record, double seconds) {
   const std::lock_guard lock(mutex_);
-  const std::string verdict = record.at("outcome").at("verdict");
-  if (verdict == "not_implemented") {
+  const Outcome outcome = outcome_of(record);
+  const Verdict verdict = outcome.verdict;
+  if (verdict == Verdict::kNotImplemented) {
     ++unwritten_;
     return;
   }
-  if (verdict == "compile_error" || verdict == "cheating") return;  // the same in every case
-  const std::string word = verdict == "accepted"               ? "ok"
-                           : is_left_out(record.at("outcome")) ? "left out"
-                                                               : verdict;
+  if (verdict == Verdict::kCompileError || verdict == Verdict::kCheating) return;  // the same in every case
+  const std::string_view word = outcome.accepted()   ? "ok"
+                                : outcome.left_out() ? "left out"
+                                                     : word_of(verdict);
   print(fmt::format("  {:<16}{:<28}{:>7.2f} s{}\n", word, record.at("case").at("id").get<std::string>(),
                     seconds, speed_text(record)));
 }

@@ -23,9 +23,9 @@
 #include "cli/student_report.h"
 #include "course/batch/class_run.h"
 #include "course/batch/grade_run.h"
-#include "judge/judging/verdict.h"
 #include "judge/labs/registry.h"
 #include "judge/sandbox/isolation.h"
+#include "record/outcome.h"
 
 namespace warpgrade {
 namespace {
@@ -77,19 +77,14 @@ Runs find_runs(const Options& options, const std::string& backend) {
   return runs;
 }
 
-bool is_mistake(const std::string& verdict) {
-  return verdict != verdicts::kAccepted && verdict != verdicts::kNotImplemented &&
-         verdict != verdicts::kNotRun && verdict != verdicts::kJudgeFault;
-}
-
 // What a run's end is told by: the worst of all cases.
-class Outcome {
+class RunEnd {
  public:
-  explicit Outcome(StudentReport& report) : report_(report) {}
+  explicit RunEnd(StudentReport& report) : report_(report) {}
 
   void add(const json& outcome) {
-    const std::string verdict = outcome.at("verdict");
-    if (verdict == verdicts::kJudgeFault) {
+    const Verdict verdict = outcome.at("verdict");
+    if (verdict == Verdict::kJudgeFault) {
       report_.note_trouble("no fault of your code: " + outcome.value("message", "the judge failed"));
       raise(kExitJudgeFault);
     }
@@ -120,7 +115,7 @@ class Outcome {
   int exit_code_ = kExitGraded;
 };
 
-void run_lab(const std::shared_ptr<StudentLabRun>& run, StudentReport& report, Outcome& outcome) {
+void run_lab(const std::shared_ptr<StudentLabRun>& run, StudentReport& report, RunEnd& outcome) {
   try {
     report.start_lab(run);
     for (const std::string& id : run->cases()) {
@@ -147,7 +142,7 @@ int test_remotely(const Options& options) {
   const auto run = std::make_shared<RemoteLabRun>(
       RemoteRunOptions{options.remote, options.lab, options.case_pattern, options.folder / options.lab});
   StudentReport report(std::vector<std::shared_ptr<StudentRun>>{run});
-  Outcome outcome(report);
+  RunEnd outcome(report);
   try {
     report.start_lab(run);
     while (const auto judged = run->next()) {
@@ -182,7 +177,7 @@ int test(const Options& options) {
   // The first lab compiles when its turn comes, the others beside it.
   for (std::size_t i = 1; i < runs.size(); ++i) runs[i]->compile_ahead(options.backend);
   StudentReport report(std::vector<std::shared_ptr<StudentRun>>(runs.begin(), runs.end()));
-  Outcome outcome(report);
+  RunEnd outcome(report);
   for (const auto& run : runs) {
     run_lab(run, report, outcome);
     if (interrupted()) outcome.add_interrupt();

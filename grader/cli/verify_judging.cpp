@@ -10,9 +10,9 @@
 #include "course/batch/class_run.h"
 #include "course/batch/grade_run.h"
 #include "course/record/run_folder.h"
-#include "judge/judging/verdict.h"
 #include "judge/labs/registry.h"
 #include "judge/sandbox/usable_cores.h"
+#include "record/outcome.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -72,7 +72,7 @@ json VerifyJudging::judge(const std::vector<Expected>& submissions, const std::s
   // A wrong program has shown enough with one refused case; speed says something of two solutions alone.
   for (const Expected& one : submissions) {
     if (one.is_wrong() && !found.contains(one.id)) options.until_refused.insert(one.id);
-    const bool by_time = one.verdict == verdicts::kTimingRejected || one.verdict == verdicts::kCheating;
+    const bool by_time = one.verdict == Verdict::kTimingRejected || one.verdict == Verdict::kCheating;
     if (!by_time && one.id != "naive" && one.id != "optimized") options.untimed.insert(one.id);
   }
   const auto cases = select_cases(find_lab(lab_.name), policy(), options.cases, backend).size();
@@ -83,7 +83,8 @@ json VerifyJudging::judge(const std::vector<Expected>& submissions, const std::s
     const std::string id = record.at("case").at("id");
     of.cases[id] = record.value("wall_s", 0.0);
     const json& outcome = record.at("outcome");
-    of.words.try_emplace(outcome.at("verdict"), fmt::format("case {}: {}", id, outcome.value("message", "")));
+    of.words.try_emplace(outcome.at("verdict").get<Verdict>(),
+                         fmt::format("case {}: {}", id, outcome.value("message", "")));
   }
   return summary.scores;
 }
@@ -114,7 +115,7 @@ VerifyJudging::Judged VerifyJudging::judge_all(const std::string& backend) const
   judged.scores = judge(all, backend, with_clock({}), found, step);
   std::vector<Expected> again;
   std::copy_if(all.begin(), all.end(), std::back_inserter(again), [&](const Expected& one) {
-    return one.verdict != verdicts::kAccepted && !is_as_expected(one, found);
+    return one.verdict != Verdict::kAccepted && !is_as_expected(one, found);
   });
   if (!again.empty()) judge(again, backend, with_clock({}), found, step);
   return judged;
@@ -123,7 +124,7 @@ VerifyJudging::Judged VerifyJudging::judge_all(const std::string& backend) const
 void VerifyJudging::judge_untimed(const std::vector<Expected>& all, const std::string& backend,
                                   Found& found) const {
   std::vector<Expected> failing, others;
-  for (const Expected& one : all) (one.verdict == verdicts::kAccepted ? others : failing).push_back(one);
+  for (const Expected& one : all) (one.verdict == Verdict::kAccepted ? others : failing).push_back(one);
   if (const std::vector<std::string> cases = correctness_cases(); !failing.empty() && !cases.empty()) {
     VerifyProgress::Step step(progress_, "submissions that must fail, " + backend);
     judge(failing, backend, without_clock(cases), found, step);
@@ -165,13 +166,13 @@ VerifyJudging::FalseAlarms VerifyJudging::find_false_alarms(const std::string& b
   options.inputs_of_their_own = true;
   std::vector<Expected> copies;
   for (int i = 1; i <= at_once; ++i)
-    copies.push_back({fmt::format("naive-{}", i), naive, verdicts::kAccepted});
+    copies.push_back({fmt::format("naive-{}", i), naive, Verdict::kAccepted});
   Found found;
   judge(copies, backend, options, found, step);
   of.runs = options.least_runs * count * at_once;
   for (const auto& [id, verdicts] : found)
     for (const auto& [verdict, words] : verdicts.words)
-      if (verdict != verdicts::kAccepted) of.alarms.push_back(verdict + ", " + words);
+      if (verdict != Verdict::kAccepted) of.alarms.push_back(fmt::format("{}, {}", word_of(verdict), words));
   return of;
 }
 

@@ -14,6 +14,7 @@
 #include "cli/verify_progress.h"
 #include "course/score/policy.h"
 #include "judge/declaration/lab_declaration.h"
+#include "record/verdict.h"
 
 namespace warpgrade {
 
@@ -21,7 +22,7 @@ class VerifyJudging {
  public:
   // Verdicts of a submission: the first words of each kind.
   struct Verdicts {
-    std::map<std::string, std::string> words;
+    std::map<Verdict, std::string> words;
     std::map<std::string, double> cases;  // the seconds that each took
   };
   using Found = std::map<std::string, Verdicts>;  // by submission

@@ -13,7 +13,7 @@
 #include "base/say.h"
 #include "base/terminal.h"
 #include "base/text.h"
-#include "judge/judging/verdict.h"
+#include "record/outcome.h"
 
 namespace warpgrade {
 namespace {
@@ -94,8 +94,7 @@ void VerifyProgress::Step::case_started(const std::string& case_id) {
 void VerifyProgress::Step::case_recorded(const nlohmann::json& record) {
   const std::lock_guard lock(progress_.mutex_);
   const std::string submission = record.at("submission").at("id");
-  const bool ends = until_refused_.contains(submission) &&
-                    record.at("outcome").at("verdict").get<std::string>() != verdicts::kAccepted;
+  const bool ends = until_refused_.contains(submission) && !outcome_of(record).accepted();
   const int more = ends ? cases_of_each_ - judged_of_[submission] : 1;
   judged_of_[submission] += more;
   judged_ += more;

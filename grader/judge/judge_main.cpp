@@ -26,8 +26,8 @@
 #include "judge/judging/job.h"
 #include "judge/judging/phases.h"
 #include "judge/judging/services.h"
-#include "judge/judging/verdict.h"
 #include "judge/labs/registry.h"
+#include "record/outcome.h"
 #include "warpgrade/datasets/csr_file.h"
 
 namespace warpgrade {
@@ -56,7 +56,7 @@ nlohmann::json judge_case(const Lab& lab, const JudgeJob& job, const CaseInput& 
 }
 
 bool is_refused(const nlohmann::json& record) {
-  return record.at("outcome").at("verdict") != verdicts::kAccepted;
+  return !outcome_of(record).accepted();
 }
 
 // Whether the GPU still does what it is told: memory, a kernel, an answer.

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from warpgrade_reports.verdicts import UNDECIDED
+
 STUDENT = "student"
 ACCEPTED = "accepted"
 EMULATOR = "emulator"
-UNDECIDED = frozenset({"judge_fault", "not_run"})  # never the submission's fault, never a zero
 
 
 @dataclass(frozen=True)

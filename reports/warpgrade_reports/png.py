@@ -27,8 +27,8 @@ from matplotlib.transforms import Affine2D
 from warpgrade_reports import format as fmt
 from warpgrade_reports.chart import Chart, Mark, Scale, Style, log_range, median, scale_of
 from warpgrade_reports.ladder import Climb
-from warpgrade_reports.model import ACCEPTED, UNDECIDED, Run, Submission
-from warpgrade_reports.verdicts import STYLES, style_of
+from warpgrade_reports.model import ACCEPTED, Run, Submission
+from warpgrade_reports.verdicts import STYLES, UNDECIDED, style_of
 
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#b0558f", "#c28b00", "#4aa3df", "#5c4d9b", "#6b7280")
 _SHAPES = ("o", "s", "D", "^", "v", "P", "X", ((-0.45, -1.0), (0.45, -1.0), (0.45, 1.0), (-0.45, 1.0)))

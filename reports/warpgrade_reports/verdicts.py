@@ -1,8 +1,16 @@
-"""How each verdict looks and reads: one letter, one colour, one sentence, the same in page, plots and tables."""
+"""How each verdict looks and reads: one letter, one colour, one sentence, the same in page, plots and tables.
+
+They stand in the judge's own list (grader/record/verdict.h), from which the schema beside this file is made.
+"""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+SCHEMA: dict[str, Any] = json.loads(Path(__file__).with_name("record_schema.json").read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)
@@ -18,28 +26,22 @@ class VerdictStyle:
 
 # Warm colours are the submission's faults, blue is the judge's, grey is nobody's. Letters carry the same
 # information for readers who do not see colours and for grey print.
-_STYLES = (
-    VerdictStyle("accepted", "✓", "accepted", "#2b8a5a", "every repetition was correct"),
-    VerdictStyle("wrong_answer", "W", "wrong answer", "#c92a2a", "a result differs from the oracle's"),
-    VerdictStyle("runtime_error", "R", "runtime error", "#d9480f", "a crash, a CUDA error or an illegal access"),
-    VerdictStyle("time_limit", "T", "time limit", "#b8660b", "did not end in time"),
-    VerdictStyle("memory_limit", "M", "memory limit", "#94611f", "asked for more memory than allowed"),
-    VerdictStyle("compile_error", "C", "compile error", "#8f3f97", "was not compiled, so no case could run"),
-    VerdictStyle("timing_rejected", "X", "timing rejected", "#a61e4d", "correct, but its time cannot be believed"),
-    VerdictStyle("cheating", "!", "cheating", "#1b1b1f", "broke a rule of the course"),
-    VerdictStyle("not_implemented", "N", "not implemented", "#7d7400", "the stub says that it is not written yet"),
-    VerdictStyle("judge_fault", "J", "judge fault", "#1c6fb8", "the judge failed: the submission loses no points"),
-    VerdictStyle("refused", "–", "refused", "#8f3f97", "the hand-in could not be taken, so nothing was judged"),
-    VerdictStyle("not_submitted", "0", "not handed in", "#6b7280", "nothing was handed in"),
-    VerdictStyle("not_run", "·", "not run", "#6b7280", "not judged: the submission loses no points"),
-)
-STYLES = {style.name: style for style in _STYLES}
+_WORDS = {word["const"]: word for word in SCHEMA["$defs"]["Verdict"]["oneOf"]}
+_UNKNOWN = _WORDS.pop("unknown")
+STYLES = {
+    name: VerdictStyle(name, word["x-letter"], word["title"], word["x-colour"], word["description"])
+    for name, word in _WORDS.items()
+}
 ACCEPTED_STYLE = STYLES["accepted"]
+UNDECIDED = frozenset(name for name, word in _WORDS.items() if word["x-undecided"])  # nobody's fault, never a zero
 
 
 def style_of(verdict: str) -> VerdictStyle:
     """The style of a verdict; a word that this version does not know is shown as it is."""
-    return STYLES.get(verdict) or VerdictStyle("unknown", "?", verdict.replace("_", " "), "#6b7280", "unknown verdict")
+    label = verdict.replace("_", " ")
+    return STYLES.get(verdict) or VerdictStyle(
+        "unknown", _UNKNOWN["x-letter"], label, _UNKNOWN["x-colour"], _UNKNOWN["description"]
+    )
 
 
 # A speed-up against its threshold.

@@ -21,6 +21,7 @@ PARTS = {
     ),
     "executor: the GPU and the clock": ("judge/executor",),
     "boxes: compilation and run": ("judge/compile", "judge/sandbox"),
+    "records: verdicts, reasons, fields": ("record",),
     "base: files, processes, hashes": ("base",),
 }
 # Linked to a submission, on its side of the boundary: nothing of them is believed.

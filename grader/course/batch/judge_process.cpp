@@ -19,8 +19,8 @@
 #include "base/text.h"
 #include "base/toolchain.h"
 #include "base/waiting.h"
-#include "judge/judging/verdict.h"
 #include "judge/sandbox/memory_above.h"
+#include "record/outcome.h"
 
 namespace warpgrade {
 namespace {
@@ -181,7 +181,7 @@ JudgeServer::Attempt JudgeServer::run_once(JudgeJob& job, const JudgeEvents& eve
       return attempt;
     }
     // What came to an end because this program is being ended says nothing about the submission.
-    if (message.at("record").at("outcome").at("verdict") != verdicts::kAccepted) throw_if_interrupted();
+    if (!outcome_of(message.at("record")).accepted()) throw_if_interrupted();
     events.on_record(id, message.at("record"));
     std::erase_if(job.cases, [&](const CaseInput& input) { return input.spec.id == id; });
     attempt.started.clear();

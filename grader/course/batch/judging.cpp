@@ -11,7 +11,7 @@
 #include "course/batch/contain.h"
 #include "course/ingest/times.h"
 #include "judge/compile/older_interface.h"
-#include "judge/judging/verdict.h"
+#include "record/outcome.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -22,15 +22,14 @@ namespace {
 // A limit of time that was met while others had the cores. (One that was met although there was a core for
 // each is the program's own, and is not tried again: endless loops would cost twice as much.)
 bool may_be_starved(const json& part) {
-  return part.at("outcome").at("verdict") == verdicts::kTimeLimit &&
+  return outcome_of(part).verdict == Verdict::kTimeLimit &&
          part.value("calls", json::object()).value("busy", false);
 }
 
 // A verdict that load on the GPU can bring about: it stands only when the submission had the GPU to itself.
-bool may_be_disturbed(const json& outcome) {
-  const std::string verdict = outcome.at("verdict");
-  return verdict == verdicts::kTimeLimit || verdict == verdicts::kTimingRejected ||
-         verdict == verdicts::kMemoryLimit || outcome.value("reason", "") == "cuda_error";
+bool may_be_disturbed(const Outcome& outcome) {
+  return outcome.verdict == Verdict::kTimeLimit || outcome.verdict == Verdict::kTimingRejected ||
+         outcome.verdict == Verdict::kMemoryLimit || outcome.reason == Reason::kCudaError;
 }
 
 // started_at has whole seconds; what lies between two sessions is less.
@@ -220,7 +219,7 @@ std::vector<std::string> Judging::judge_compiled(size_t i, JudgeServer& judge, c
     const auto why = contained([&] {
       ++judged;
       count_phases(part.value("phases", json::object()));
-      if ((!share.alone && may_be_disturbed(part.at("outcome"))) || (!share.last && may_be_starved(part))) {
+      if ((!share.alone && may_be_disturbed(outcome_of(part))) || (!share.last && may_be_starved(part))) {
         disturbed.push_back(case_id);
       } else {
         record_case(i, case_id, part, share);
@@ -299,8 +298,8 @@ bool Judging::follows_submission(size_t i, const std::string& case_id, const Sha
     job.context.submission = *program;
     JudgeEvents happened;
     happened.on_record = [&](const std::string&, const json& part) {
-      const std::string verdict = part.at("outcome").at("verdict");
-      judged = verdict == verdicts::kAccepted || verdict == verdicts::kTimingRejected;
+      const Verdict verdict = outcome_of(part).verdict;
+      judged = verdict == Verdict::kAccepted || verdict == Verdict::kTimingRejected;
     };
     happened.on_fault = [](const std::string&, const std::vector<std::string>&) {};
     const JudgeDevice* device = device_of(share);

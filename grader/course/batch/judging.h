@@ -19,6 +19,7 @@
 #include "course/batch/class_run.h"
 #include "course/batch/judge_process.h"
 #include "course/record/events.h"
+#include "record/verdict.h"
 
 namespace warpgrade {
 
@@ -94,7 +95,7 @@ class Judging {
   void record_blamed(size_t i, const std::string& case_id, const std::vector<std::string>& causes);
   nlohmann::json complete(size_t i, nlohmann::json part) const;
   void add_estimate(nlohmann::json& part) const;
-  std::string next_step(const std::string& verdict, const std::string& case_id) const;
+  std::string next_step(Verdict verdict, const std::string& case_id) const;
   nlohmann::json bare_case(const std::string& id) const;
   void record_case(size_t i, const std::string& id, nlohmann::json part, const Share& share);
   void record_fault(size_t i, const std::string& id, const std::string& why);

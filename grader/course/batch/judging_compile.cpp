@@ -64,15 +64,15 @@ void Judging::compile_now(size_t i) {
   if (!vendors.empty()) add_vendor_libraries(submission, vendors, options);
   compiled_[i] = compiler_.compile(submission, options);
   if (!run_.options().direct && !vendors.empty() && compiled_[i].ok()) {
-    compiled_[i].status = "compile_error";
-    compiled_[i].reason = "needs_direct";
+    compiled_[i].status = word_of(Verdict::kCompileError);
+    compiled_[i].reason = Reason::kNeedsDirect;
     compiled_[i].message = fmt::format(
         "a baseline that calls {} is judged with --direct alone: a submission's box has no vendor's library",
         fmt::join(vendors, ", "));
   }
   if (run_.options().direct && is_python(submission) && compiled_[i].ok()) {
-    compiled_[i].status = "compile_error";
-    compiled_[i].reason = "needs_executor";
+    compiled_[i].status = word_of(Verdict::kCompileError);
+    compiled_[i].reason = Reason::kNeedsExecutor;
     compiled_[i].message = "a submission in Python runs beside an executor alone: judge it without --direct";
   }
   compile_s_[i] = seconds_since(start);

@@ -17,8 +17,8 @@
 #include "course/profile/measured_rates.h"
 #include "course/profile/source.h"
 #include "judge/compile/older_interface.h"
-#include "judge/judging/verdict.h"
 #include "judge/sandbox/memory_above.h"
+#include "record/outcome.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -31,8 +31,6 @@ namespace {
 constexpr const char* kRuns[] = {"plan", "run", "verify", "timed"};
 constexpr const char* kWaiting = "lease_wait";
 constexpr const char* kBeforeTheJob = "ahead";
-
-constexpr const char* kJudgeFaultTwice = "judge_fault_twice";
 
 }  // namespace
 
@@ -96,10 +94,10 @@ json Judging::complete(size_t i, json part) const {
   part["kernels"] = kernels;
   add_estimate(part);
   name_allocations(part, submission.directory);
-  json& outcome = part["outcome"];
-  if (outcome.at("verdict") != verdicts::kAccepted && !outcome.contains("next_step")) {
-    outcome["next_step"] = next_step(outcome.at("verdict"), part.at("case").at("id"));
-  }
+  Outcome outcome = outcome_of(part);
+  if (!outcome.accepted() && outcome.next_step.empty())
+    outcome.next_step = next_step(outcome.verdict, part.at("case").at("id"));
+  part["outcome"] = outcome;
   return part;
 }
 
@@ -113,10 +111,10 @@ void Judging::add_estimate(json& part) const {
   if (part.contains("estimate")) part["estimate"]["text"] = estimate_text(part["estimate"]);
 }
 
-std::string Judging::next_step(const std::string& verdict, const std::string& case_id) const {
+std::string Judging::next_step(Verdict verdict, const std::string& case_id) const {
   const std::string lab = run_.lab().name();
-  if (verdict == verdicts::kCompileError) return "compile it again: make test LAB=" + lab;
-  if (verdict == verdicts::kNotImplemented) return "write it, then: make test LAB=" + lab;
+  if (verdict == Verdict::kCompileError) return "compile it again: make test LAB=" + lab;
+  if (verdict == Verdict::kNotImplemented) return "write it, then: make test LAB=" + lab;
   return fmt::format("repeat it: make test LAB={} CASE={}", lab, case_id);
 }
 
@@ -128,7 +126,7 @@ void Judging::add(const json& record) {
   ++recorded_;
   if (GradeWatcher* watcher = run_.options().watcher) watcher->case_recorded(record);
   if (!run_.options().log_progress) return;
-  events_.progress("case_recorded", record.at("outcome").at("verdict"),
+  events_.progress("case_recorded", std::string(word_of(outcome_of(record).verdict)),
                    {{"submission", record.at("submission").at("id")}, {"case", record.at("case").at("id")}});
 }
 
@@ -158,9 +156,8 @@ json Judging::bare_case(const std::string& id) const {
 
 void Judging::record_fault(size_t i, const std::string& id, const std::string& why) {
   json part = bare_case(id);
-  part["outcome"] = {{"verdict", verdicts::kJudgeFault},
-                     {"message", why},
-                     {"next_step", "the instructor runs the same command again: only this case is redone"}};
+  part["outcome"] = Outcome(Verdict::kJudgeFault, Reason::kNone, why,
+                            "the instructor runs the same command again: only this case is redone");
   const json record = complete(i, std::move(part));
   with_patience(events_, run_.options().log_progress, [&] { run_.folder().add_fault(record); });
   events_.infrastructure("judge_fault", why, {{"submission", run_.submissions()[i].id}, {"case", id}});
@@ -183,15 +180,13 @@ std::string Judging::note_memory_short(size_t i, const std::string& case_id, con
 // A verdict like any other: it stands until a person has it judged again.
 void Judging::record_blamed(size_t i, const std::string& id, const std::vector<std::string>& causes) {
   json part = bare_case(id);
-  part["outcome"] = {
-      {"verdict", verdicts::kRuntimeError},
-      {"reason", kJudgeFaultTwice},
-      {"message",
-       "the judge failed twice at this case with this program, and got through it with the staff's own"},
-      {"next_step", "ask the course's staff: they see what the judge met"}};
+  part["outcome"] = Outcome(
+      Verdict::kRuntimeError, Reason::kJudgeFaultTwice,
+      "the judge failed twice at this case with this program, and got through it with the staff's own",
+      "ask the course's staff: they see what the judge met");
   part["judge_faults"] = causes;
   add(complete(i, std::move(part)));
-  events_.for_staff(kJudgeFaultTwice, causes.back(),
+  events_.for_staff(std::string(word_of(Reason::kJudgeFaultTwice)), causes.back(),
                     {{"submission", run_.submissions()[i].id}, {"case", id}});
   ++for_staff_;
 }
@@ -199,8 +194,7 @@ void Judging::record_blamed(size_t i, const std::string& id, const std::vector<s
 void Judging::record_not_compiled(size_t i, const CaseInput& input) {
   const CompileResult& compiled = compiled_[i];
   json part = bare_case(input.spec.id);
-  part["outcome"] = {
-      {"verdict", verdicts::kCompileError}, {"reason", compiled.reason}, {"message", compiled.message}};
+  part["outcome"] = Outcome(Verdict::kCompileError, compiled.reason, compiled.message);
   add(complete(i, std::move(part)));
 }
 
@@ -211,13 +205,12 @@ void Judging::leave_out_cases(size_t i) {
   for (const CaseInput& input : missing(i)) {
     if (input.spec.beyond_older.empty()) continue;
     json part = bare_case(input.spec.id);
-    part["outcome"] = {
-        {"verdict", verdicts::kNotRun},
-        {"reason", verdicts::kLeftOut},
-        {"message", fmt::format("left out: submissions with the interface {} need not handle this: {}",
-                                submission.interface, input.spec.beyond_older)},
-        {"next_step", "nothing: it earns no points, and no points are lost for it. Written to " +
-                          run_.lab().name() + ".h the submission is judged on it"}};
+    part["outcome"] =
+        Outcome(Verdict::kNotRun, Reason::kLeftOut,
+                fmt::format("left out: submissions with the interface {} need not handle this: {}",
+                            submission.interface, input.spec.beyond_older),
+                "nothing: it earns no points, and no points are lost for it. Written to " +
+                    run_.lab().name() + ".h the submission is judged on it");
     add(complete(i, std::move(part)));
   }
 }
@@ -238,14 +231,14 @@ std::string Judging::summary_line(size_t i) const {
     if (!fs::exists(file)) continue;
     const json record = json::parse(read_text(file), nullptr, false);
     if (!record.is_object()) continue;  // reading all records says which one is damaged
-    const std::string verdict = record.at("outcome").at("verdict");
-    if (is_left_out(record.at("outcome"))) {
+    const Outcome outcome = outcome_of(record);
+    if (outcome.left_out()) {
       ++left_out;
       --total;
-    } else if (verdict == verdicts::kAccepted)
+    } else if (outcome.accepted())
       ++accepted;
     else if (worst.empty()) {
-      worst = fmt::format("{} on {}: {}", verdict, input.spec.id, record["outcome"].value("message", ""));
+      worst = fmt::format("{} on {}: {}", word_of(outcome.verdict), input.spec.id, outcome.message);
     }
   }
   return fmt::format("{:<24} {}/{} cases{}{}", label(i), accepted, total,

@@ -11,8 +11,8 @@
 #include "base/hash.h"
 #include "course/batch/contain.h"
 #include "course/ingest/times.h"
-#include "judge/judging/verdict.h"
 #include "judge/labs/registry.h"
+#include "record/outcome.h"
 
 namespace warpgrade {
 using nlohmann::json;
@@ -48,9 +48,8 @@ json judged(JudgeServer& server, const JudgeJob& job) {
   };
   server.run(job, happened);
   if (!record.is_object()) throw JudgeFault("{}", problem.empty() ? "the judge said nothing" : problem);
-  const json& outcome = record.at("outcome");
-  if (outcome.at("verdict") != verdicts::kAccepted)
-    throw JudgeFault("{}: {}", outcome.at("verdict").get<std::string>(), outcome.value("message", ""));
+  if (const Outcome outcome = outcome_of(record); !outcome.accepted())
+    throw JudgeFault("{}: {}", word_of(outcome.verdict), outcome.message);
   return record;
 }
 

@@ -21,7 +21,7 @@
 #include "course/ingest/times.h"
 #include "course/record/practice.h"
 #include "course/score/score.h"
-#include "judge/judging/verdict.h"
+#include "record/outcome.h"
 
 namespace warpgrade::desk {
 namespace fs = std::filesystem;
@@ -212,10 +212,10 @@ Ending JudgedRun::ending() const {
   const json& scored = scores_.at("submissions").at(0);
   std::size_t judged = 0, right = 0, faults = 0;
   for (const json& record : records_) {
-    const std::string verdict = record.at("outcome").at("verdict");
-    faults += verdict == verdicts::kJudgeFault ? 1 : 0;
-    judged += verdict == verdicts::kJudgeFault ? 0 : 1;
-    right += verdict == verdicts::kAccepted ? 1 : 0;
+    const Verdict verdict = outcome_of(record).verdict;
+    faults += verdict == Verdict::kJudgeFault ? 1 : 0;
+    judged += verdict == Verdict::kJudgeFault ? 0 : 1;
+    right += verdict == Verdict::kAccepted ? 1 : 0;
   }
   const std::size_t all = run_.at("cases").size();
   std::string message = fmt::format("{} of {} cases right", right, all);

@@ -15,6 +15,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "course/exports/exports.h"
+#include "record/verdict.h"
 
 namespace warpgrade {
 using nlohmann::json;
@@ -87,8 +88,9 @@ std::string with_spaces(std::string words) {
 }
 
 void add_case_remarks(const json& line, std::vector<Remark>& remarks) {
-  const std::string verdict = line.at("verdict");
-  const bool right = verdict == "accepted";
+  const Verdict verdict = line.at("verdict");
+  const std::string word(word_of(verdict));
+  const bool right = verdict == Verdict::kAccepted;
   bool has_place = false;
   for (const json& finding : line.value("diagnostics", json::array())) {
     const std::string file = finding.value("file", "");
@@ -98,13 +100,13 @@ void add_case_remarks(const json& line, std::vector<Remark>& remarks) {
     if (finding.contains("advice")) message += "\n" + finding.at("advice").get<std::string>();
     message += "\n(case " + line.at("id").get<std::string>() + ")";
     remarks.push_back(
-        {!right, file, with_spaces(finding.value("kind", verdict)), message, finding.at("line").get<int>()});
+        {!right, file, with_spaces(finding.value("kind", word)), message, finding.at("line").get<int>()});
   }
-  const bool is_mistake = !right && verdict != "judge_fault" && verdict != "not_run" &&
-                          verdict != "compile_error" && !line.value("left_out", false);
+  const bool is_mistake =
+      !right && !is_undecided(verdict) && verdict != Verdict::kCompileError && !line.value("left_out", false);
   if (is_mistake && !has_place)
-    remarks.push_back({true, "", with_spaces(verdict),
-                       line.at("id").get<std::string>() + ": " + line.value("message", with_spaces(verdict)),
+    remarks.push_back({true, "", with_spaces(word),
+                       line.at("id").get<std::string>() + ": " + line.value("message", with_spaces(word)),
                        0});
 }
 
@@ -163,7 +165,7 @@ std::string cell(std::string text) {
 }
 
 std::string speed_cell(const json& line) {
-  if (!line.contains("ratio") || line.at("verdict") != "accepted") return "";
+  if (!line.contains("ratio") || line.at("verdict") != Verdict::kAccepted) return "";
   return fmt::format("{:.3g} over {}", line.at("ratio").value("median", 0.0),
                      cell(with_spaces(line.value("baseline", "the baseline"))));
 }
@@ -174,9 +176,11 @@ std::string table_of(const json& view) {
       speed ? "| case | verdict | speed-up |\n|---|---|---:|\n" : "| case | verdict |\n|---|---|\n";
   const json& cases = view.at("cases");
   for (std::size_t i = 0; i < std::min(cases.size(), kMostRows); ++i) {
-    const std::string verdict = cases[i].at("verdict");
+    const Verdict verdict = cases[i].at("verdict");
     text += fmt::format("| {} | {} |", cell(cases[i].at("id")),
-                        verdict == "accepted" ? "right" : "**" + cell(with_spaces(verdict)) + "**");
+                        verdict == Verdict::kAccepted
+                            ? "right"
+                            : "**" + cell(with_spaces(std::string(word_of(verdict)))) + "**");
     text += speed ? fmt::format(" {} |\n", speed_cell(cases[i])) : "\n";
   }
   if (cases.size() > kMostRows) text += fmt::format("\nand {} more cases\n", cases.size() - kMostRows);
@@ -190,8 +194,8 @@ std::string first_message(const json& view) {
     return "\n**First: it does not compile**\n\n" +
            fenced(std::string_view(compile.value("log", compile.value("message", ""))).substr(0, 4000));
   for (const json& line : view.at("cases")) {
-    const std::string verdict = line.at("verdict");
-    if (verdict == "accepted" || verdict == "judge_fault" || verdict == "not_run") continue;
+    const Verdict verdict = line.at("verdict");
+    if (verdict == Verdict::kAccepted || is_undecided(verdict)) continue;
     return fmt::format("\n**First: {}**\n\n", cell(line.at("id"))) +
            fenced(tail_of(case_text(line), kMostMessage));
   }

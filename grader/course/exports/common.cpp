@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "course/exports/csv.h"
 #include "course/exports/exports.h"
+#include "record/verdict.h"
 
 namespace warpgrade {
 using nlohmann::json;
@@ -71,7 +72,7 @@ std::optional<double> mean_speedup(const json& view, int k) {
   double logarithms = 0;
   int count = 0;
   for (const json& line : view.at("cases")) {
-    if ((k != kAllWidths && line.value("k", kAllWidths) != k) || line.at("verdict") != "accepted" ||
+    if ((k != kAllWidths && line.value("k", kAllWidths) != k) || line.at("verdict") != Verdict::kAccepted ||
         !line.contains("ratio"))
       continue;
     const double ratio = line.at("ratio").value("median", 0.0);

@@ -7,6 +7,7 @@
 #include "base/tables.h"
 #include "course/exports/csv.h"
 #include "course/exports/exports.h"
+#include "record/verdict.h"
 
 namespace warpgrade {
 using nlohmann::json;
@@ -18,7 +19,7 @@ double two_digits(double value) {
 }
 
 bool undecided(const json& line) {
-  return line.at("verdict") == "judge_fault" || line.at("verdict") == "not_run";
+  return is_undecided(line.at("verdict"));
 }
 
 json gradescope_test(const json& line) {
@@ -31,7 +32,7 @@ json gradescope_test(const json& line) {
                {"tags", {line.value("kind", "case")}}};
   // Without a status Gradescope calls a test failed that earned less than its maximum: a slow one is
   // not wrong.
-  test["status"] = line.at("verdict") == "accepted" ? "passed" : "failed";
+  test["status"] = line.at("verdict") == Verdict::kAccepted ? "passed" : "failed";
   if (line.value("left_out", false) || line.value("dropped", false)) {
     test["output"] = line.value("note", "none of this submission's cases");
     test.erase("status");
@@ -69,7 +70,7 @@ std::string headline(const json& view) {
   if (view.contains("override_reason")) text += ": " + view.at("override_reason").get<std::string>();
   if (view.contains("graded_in"))
     text += fmt::format("\nGraded in run {}", view.at("graded_in").get<std::string>());
-  if (view.at("verdict") == "not_submitted") return text + "\nNothing was handed in.";
+  if (view.at("verdict") == Verdict::kNotSubmitted) return text + "\nNothing was handed in.";
   if (view.at("verdict") == "graded_elsewhere") return text;
   if (view.value("unfinished", false)) text += ", so far: cases are not judged yet";
   if (view.contains("judged_by")) text += "\n" + view.at("judged_by").get<std::string>();

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "course/exports/exports.h"
+#include "record/verdict.h"
 
 namespace warpgrade {
 using nlohmann::json;
@@ -51,22 +52,23 @@ struct Counts {
 };
 
 // Failures are wrong results; errors are programs that did not get that far.
-const char* element_of(const std::string& verdict) {
-  if (verdict == "judge_fault" || verdict == "not_run") return "skipped";
-  return verdict == "runtime_error" || verdict == "compile_error" ? "error" : "failure";
+const char* element_of(Verdict verdict) {
+  if (is_undecided(verdict)) return "skipped";
+  return verdict == Verdict::kRuntimeError || verdict == Verdict::kCompileError ? "error" : "failure";
 }
 
 std::string test_case(const json& view, const json& line, Counts& counts) {
-  const std::string verdict = line.at("verdict");
+  const Verdict verdict = line.at("verdict");
+  const std::string word(word_of(verdict));
   ++counts.tests;
   std::string text = fmt::format("    <testcase classname=\"{}\" name=\"{}\"", escaped(view.at("lab")),
                                  escaped(line.at("id")));
-  if (verdict == "accepted") return text + "/>\n";
+  if (verdict == Verdict::kAccepted) return text + "/>\n";
   const std::string element = element_of(verdict);
   (element == "skipped" ? counts.skipped : element == "error" ? counts.errors : counts.failures) += 1;
-  text += fmt::format(">\n      <{} message=\"{}\"", element, escaped(line.value("message", verdict)));
+  text += fmt::format(">\n      <{} message=\"{}\"", element, escaped(line.value("message", word)));
   if (element == "skipped") return text + "/>\n    </testcase>\n";
-  return text + fmt::format(" type=\"{}\">{}</{}>\n    </testcase>\n", escaped(verdict),
+  return text + fmt::format(" type=\"{}\">{}</{}>\n    </testcase>\n", escaped(word),
                             escaped(case_text(line)), element);
 }
 

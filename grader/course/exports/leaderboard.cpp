@@ -3,6 +3,7 @@
 #include <map>
 
 #include "course/exports/exports.h"
+#include "record/verdict.h"
 
 namespace warpgrade {
 using nlohmann::json;
@@ -20,7 +21,7 @@ json speed_of(const json& view) {
     if (!line.contains("threshold") || line.value("left_out", false)) continue;
     const json ratio = line.value("ratio", json::object());
     const double median = ratio.value("median", 0.0);
-    if (line.at("verdict") != "accepted" || median <= 0) return nullptr;
+    if (line.at("verdict") != Verdict::kAccepted || median <= 0) return nullptr;
     const double low = ratio.value("low", median), high = ratio.value("high", median);
     logarithms += std::log(median);
     below += std::pow(std::log(median / std::max(low, 1e-9)), 2);
@@ -81,7 +82,7 @@ json share_of(const json& view) {
   int count = 0;
   for (const json& line : view.at("cases")) {
     const double share = line.value("limit", json::object()).value("share", 0.0);
-    if (line.at("verdict") != "accepted" || share <= 0) continue;
+    if (line.at("verdict") != Verdict::kAccepted || share <= 0) continue;
     logarithms += std::log(share);
     ++count;
   }
@@ -95,7 +96,8 @@ json lists_of_cases(const Views& views) {
   for (const json& view : views) {
     if (!view.contains("pseudonym")) continue;
     for (const json& line : view.at("cases")) {
-      if (line.at("verdict") != "accepted" || !line.contains("ratio") || !line.contains("id")) continue;
+      if (line.at("verdict") != Verdict::kAccepted || !line.contains("ratio") || !line.contains("id"))
+        continue;
       const std::string id = line.at("id"), name = view.at("pseudonym");
       if (!by_case.contains(id)) order.push_back(id);
       json row = line.at("ratio");

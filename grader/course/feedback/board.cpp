@@ -1,6 +1,7 @@
 #include "course/feedback/board.h"
 
 #include "course/ingest/times.h"
+#include "record/verdict.h"
 
 namespace warpgrade {
 using nlohmann::json;
@@ -68,7 +69,7 @@ std::vector<json> board_views(const Policy& policy, RunParts parts,
   }
   parts.scores["submissions"] = std::move(kept);
   std::vector<json> views = feedback_views(policy, parts, names, {}, "");
-  std::erase_if(views, [](const json& view) { return view.at("verdict") == "not_submitted"; });
+  std::erase_if(views, [](const json& view) { return view.at("verdict") == Verdict::kNotSubmitted; });
   return views;
 }
 

@@ -12,7 +12,7 @@
 #include "course/batch/contain.h"
 #include "course/feedback/class_times.h"
 #include "course/ingest/times.h"
-#include "judge/judging/verdict.h"
+#include "record/outcome.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -237,7 +237,7 @@ class Viewer {
       if (scored.value("role", "student") != "student" || !scored.value("counts", true)) continue;
       for (const json& line : list(scored, "cases")) {
         const json time = median_us(scored.at("id"), line);
-        if (line.at("verdict") != verdicts::kAccepted || !time.is_number()) continue;
+        if (line.at("verdict") != Verdict::kAccepted || !time.is_number()) continue;
         const json ratio = part(line, "ratio").value("median", json());
         class_times_.add(line.at("id"), time,
                          ratio.is_number() ? std::optional<double>(ratio) : std::nullopt);
@@ -249,7 +249,7 @@ class Viewer {
   // Of the cases that the view names: a numbered one stays without its class.
   void add_class_times(json& view) const {
     for (const json& line : view.at("cases")) {
-      const bool has_place = line.value("verdict", "") == verdicts::kAccepted;
+      const bool has_place = line.at("verdict") == Verdict::kAccepted;
       json times = class_times_.of(line.at("id"), has_place ? line.value("time_us", json()) : json());
       if (!times.is_null()) view["class_times"][line.at("id").get<std::string>()] = std::move(times);
     }
@@ -258,7 +258,7 @@ class Viewer {
   json own_times(const json& scored, const std::set<std::string>& named) const {
     json times = json::object();
     for (const json& line : list(scored, "cases")) {
-      if (line.at("verdict") != verdicts::kAccepted || !named.contains(line.at("id"))) continue;
+      if (line.at("verdict") != Verdict::kAccepted || !named.contains(line.at("id"))) continue;
       if (const json time = median_us(scored.at("id"), line); time.is_number()) times[line.at("id")] = time;
     }
     return times;
@@ -291,7 +291,7 @@ class Viewer {
         continue;
       }
       ++hidden;
-      hidden_correct += line.at("verdict") == verdicts::kAccepted ? 1 : 0;
+      hidden_correct += line.at("verdict") == Verdict::kAccepted ? 1 : 0;
       hidden_points += line.value("points", 0.0);
       hidden_possible += line.value("max_points", 0.0);
       if (policy_.visibility.hidden_verdicts) cases.push_back(hidden_case(scored.at("id"), line, hidden));
@@ -457,7 +457,7 @@ std::vector<json> feedback_views(const Policy& policy, const RunParts& parts,
                  {"points", 0.0},
                  {"max_points", parts.scores.at("max_points")},
                  {"measured_points", parts.scores.value("measured_points", parts.scores.at("max_points"))},
-                 {"verdict", "not_submitted"},
+                 {"verdict", Verdict::kNotSubmitted},
                  {"speed_measured", false},
                  {"cases", json::array()}};
     if (policy.visibility.speed) {

@@ -3,6 +3,7 @@
 
 #include "course/gradebook/gradebook_file.h"
 #include "course/gradebook/slip_days.h"
+#include "record/verdict.h"
 
 namespace warpgrade {
 using nlohmann::json;
@@ -57,7 +58,7 @@ Attempted read_attempt(SQLite::Statement& query) {
   attempted.deadline = text(query, 25);
   attempted.late_rules = text(query, 26);
   grade.measured_points = real(query, 27).value_or(grade.max_points);
-  if (grade.submission.empty()) grade.verdict = "not_submitted";
+  if (grade.submission.empty()) grade.verdict = word_of(Verdict::kNotSubmitted);
   return attempted;
 }
 

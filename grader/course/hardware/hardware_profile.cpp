@@ -24,6 +24,7 @@
 #include "judge/judging/figures.h"
 #include "judge/judging/gpu_lease.h"
 #include "judge/labs/registry.h"
+#include "record/outcome.h"
 
 namespace warpgrade::hardware {
 namespace fs = std::filesystem;
@@ -86,11 +87,10 @@ json judge(const HardwareOptions& options, const fs::path& run, const fs::path& 
 // A program that is wrong there is not run on the GPU: it may write anywhere. One that had too little
 // time is.
 void require_right(const json& record) {
-  const json& outcome = record.at("outcome");
-  const std::string verdict = word(outcome, "verdict");
-  if (verdict == "accepted" || verdict == "time_limit") return;
-  throw UsageError("the emulator says {}: {}; correct it first, then count", verdict,
-                   word(outcome, "message"));
+  const Outcome outcome = outcome_of(record);
+  if (outcome.accepted() || outcome.verdict == Verdict::kTimeLimit) return;
+  throw UsageError("the emulator says {}: {}; correct it first, then count", word_of(outcome.verdict),
+                   outcome.message);
 }
 
 // Whether the GPU still works is asked where a program had to be ended. Tests have no GPU that hangs.

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "course/profile/estimate_json.h"
 #include "judge/judging/figures.h"
+#include "record/outcome.h"
 
 namespace warpgrade {
 
@@ -18,7 +19,7 @@ std::vector<json> modelled_records(const std::vector<json>& records, const std::
   std::map<std::string, double> of_baseline;  // microseconds, by case
   const auto time_of = [&](const json& record) {
     const json counters = record.value("counters", json::object());
-    if (record.at("outcome").at("verdict") != "accepted" || !counters.contains("launch_groups")) return 0.0;
+    if (!outcome_of(record).accepted() || !counters.contains("launch_groups")) return 0.0;
     const json estimate = estimate_json(counters, record.value("kernels", json::array()), device);
     if (estimate.contains("refusal"))
       refusal = record.at("case").at("id").get<std::string>() + ": " + word(estimate, "refusal");

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "course/score/gpu_model.h"
 #include "course/score/limit.h"
+#include "record/outcome.h"
 
 namespace warpgrade {
 namespace {
@@ -81,7 +82,7 @@ class Ladder {
   Ladder(const std::vector<nlohmann::json>& records, const Value& value) {
     for (const nlohmann::json& record : records) {
       const std::string id = record.at("submission").at("id");
-      if (!id.starts_with("step-") || record.at("outcome").at("verdict") != "accepted") continue;
+      if (!id.starts_with("step-") || !outcome_of(record).accepted()) continue;
       if (const auto reached = value(record)) add(record.at("case"), *reached, id);
     }
   }

@@ -13,7 +13,7 @@ namespace {
 
 void score_writers(const Policy& policy, const json& record, CaseScore& result) {
   const auto written = record.find("outputs_by");
-  if (written == record.end() || result.verdict != verdicts::kAccepted) return;
+  if (written == record.end() || result.verdict != Verdict::kAccepted) return;
   if (written->at("last_writer") == "host") result.line["cpu_only"] = true;
   if (written->at("kernels") == 0) result.line["no_kernel"] = true;
   std::string note = writers_note(record);
@@ -87,7 +87,7 @@ void score_case_limit(const Policy& policy, const json& run, const json& spec, c
     result.line["limit_threshold"] = *threshold;
     result.line["limit_status"] = "not_measured";
   }
-  if (record == nullptr || result.verdict != verdicts::kAccepted) return;
+  if (record == nullptr || result.verdict != Verdict::kAccepted) return;
   const auto limit = limit_of_record(*record, rates.of(*record));
   if (!limit) return;
   result.line["limit"] = *limit;
@@ -125,7 +125,9 @@ CaseScore score_case(const Policy& policy, const json& run, const json& spec, co
                  {"k", spec.at("k")},
                  {"kind", spec.at("kind")},
                  {"baseline", policy.baseline}};
-  if (record != nullptr) result.verdict = record->at("outcome").at("verdict");
+  const Outcome outcome =
+      record != nullptr ? outcome_of(*record) : Outcome(Verdict::kNotRun, Reason::kNone, "");
+  result.verdict = outcome.verdict;
   result.line["verdict"] = result.verdict;
   if (is_among(policy.dropped, spec)) {
     result.dropped = true;
@@ -134,10 +136,10 @@ CaseScore score_case(const Policy& policy, const json& run, const json& spec, co
     return result;
   }
   if (result.bonus) result.line["bonus"] = true;
-  if (record != nullptr && is_left_out(record->at("outcome"))) {
+  if (outcome.left_out()) {
     result.left_out = true;
     result.line["left_out"] = true;
-    result.line["note"] = record->at("outcome").value("message", "left out");
+    result.line["note"] = outcome.message;
     return result;
   }
   if (record != nullptr) score_writers(policy, *record, result);
@@ -147,7 +149,7 @@ CaseScore score_case(const Policy& policy, const json& run, const json& spec, co
   if (!threshold) return result;
   result.has_threshold = true;
   result.line["threshold"] = *threshold;
-  if (record != nullptr && result.verdict == verdicts::kAccepted) {
+  if (record != nullptr && result.verdict == Verdict::kAccepted) {
     score_speed(policy, *record, *threshold, result);
   } else {
     result.line["threshold_status"] = "not_measured";
@@ -156,7 +158,7 @@ CaseScore score_case(const Policy& policy, const json& run, const json& spec, co
 }
 std::string writers_note(const json& record) {
   const auto written = record.find("outputs_by");
-  if (written == record.end() || record.at("outcome").at("verdict") != verdicts::kAccepted) return "";
+  if (written == record.end() || !outcome_of(record).accepted()) return "";
   if (written->at("last_writer") == "host")
     return "CPU only: the host copied the results into the outputs, after the last kernel that wrote them";
   // An answer that is one value all over, as of an empty input, needs no kernel: a fill writes it.

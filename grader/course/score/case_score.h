@@ -7,19 +7,14 @@
 
 #include "course/score/limit.h"
 #include "course/score/policy.h"
-#include "judge/judging/verdict.h"
+#include "record/outcome.h"
 
 namespace warpgrade {
-
-// Nobody's fault and nobody's points: it was not judged.
-inline bool is_undecided(const std::string& verdict) {
-  return verdict == verdicts::kJudgeFault || verdict == verdicts::kNotRun;
-}
 
 struct CaseScore {
   nlohmann::json line;
   std::string id;
-  std::string verdict = verdicts::kNotRun;
+  Verdict verdict = Verdict::kNotRun;
   double weight = 1;
   std::optional<double> bonus;  // its points, which are none of the maximum
   bool dropped = false;         // by the staff

@@ -15,7 +15,7 @@
 #include "course/score/limit.h"
 #include "judge/compile/submission.h"
 #include "judge/judging/figures.h"
-#include "judge/judging/verdict.h"
+#include "record/outcome.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -35,7 +35,7 @@ struct HandIn {
 
 JudgedVersion::Case case_of(const json& record, KnownRates& rates) {
   JudgedVersion::Case found;
-  found.accepted = record.at("outcome").at("verdict") == verdicts::kAccepted;
+  found.accepted = outcome_of(record).accepted();
   found.warp_instructions = figure(record.value("counters", json::object()), "warp_instructions");
   if (const auto limit = limit_of_record(record, rates.of(record))) found.limit = *limit;
   const json ratios = record.value("ratios", json::object());

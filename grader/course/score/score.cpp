@@ -12,23 +12,12 @@
 #include "course/score/case_words.h"
 #include "course/score/late.h"
 #include "course/score/limit.h"
-#include "judge/judging/verdict.h"
+#include "record/outcome.h"
 
 namespace warpgrade {
 namespace {
 
 using nlohmann::json;
-
-// From bad to worse; the submission's verdict is its worst case's. What is nobody's fault ranks below
-// every fault.
-int severity(const std::string& verdict) {
-  constexpr const char* kOrder[] = {
-      verdicts::kAccepted,       verdicts::kNotRun,       verdicts::kJudgeFault,  verdicts::kNotImplemented,
-      verdicts::kTimingRejected, verdicts::kWrongAnswer,  verdicts::kMemoryLimit, verdicts::kTimeLimit,
-      verdicts::kRuntimeError,   verdicts::kCompileError, verdicts::kCheating};
-  const auto found = std::find(std::begin(kOrder), std::end(kOrder), verdict);
-  return static_cast<int>(found - std::begin(kOrder));
-}
 
 using CaseRecords = std::map<std::string, const json*>;  // of one submission, by case
 
@@ -41,12 +30,12 @@ json gate_of(const Policy& policy, const json& specs, const CaseRecords& records
     for (const json& spec : specs) {
       if (spec.at("kind") != "speed" || !is_of_maximum(policy, spec)) continue;
       const auto found = records.find(spec.at("id").get<std::string>());
-      if (found == records.end() || is_undecided(found->second->at("outcome").at("verdict"))) {
+      if (found == records.end() || is_undecided(outcome_of(*found->second).verdict)) {
         ++open;
         continue;
       }
       const json ratio = found->second->value(policy.ratios_key(), json::object()).value(baseline, json());
-      if (found->second->at("outcome").at("verdict") != verdicts::kAccepted || !ratio.is_object()) continue;
+      if (!outcome_of(*found->second).accepted() || !ratio.is_object()) continue;
       logarithms += std::log(std::max(1e-9, ratio.at("median").get<double>()));
       favourable += std::log(std::max(1e-9, HonestSpan(ratio).most));
       ++measured;
@@ -64,7 +53,7 @@ json gate_of(const Policy& policy, const json& specs, const CaseRecords& records
 
 struct Tally {
   int correct = 0, decided = 0, with_threshold = 0, over = 0, left_out = 0, dropped = 0, bonus = 0;
-  std::string worst = verdicts::kAccepted;
+  Verdict worst = Verdict::kAccepted;
 };
 
 Tally tally_of(const std::vector<CaseScore>& cases) {
@@ -74,16 +63,16 @@ Tally tally_of(const std::vector<CaseScore>& cases) {
     tally.left_out += c.left_out ? 1 : 0;
     tally.bonus += c.bonus && !c.dropped && !c.left_out ? 1 : 0;
     if (c.dropped || c.left_out || c.bonus) continue;
-    if (severity(c.verdict) > severity(tally.worst)) tally.worst = c.verdict;
+    if (facts(c.verdict).severity > facts(tally.worst).severity) tally.worst = c.verdict;
     tally.decided += is_undecided(c.verdict) ? 0 : 1;
-    tally.correct += c.verdict == verdicts::kAccepted ? 1 : 0;
+    tally.correct += c.verdict == Verdict::kAccepted ? 1 : 0;
     if (c.has_threshold && !is_undecided(c.verdict)) {
       ++tally.with_threshold;
       tally.over += c.over_threshold ? 1 : 0;
     }
   }
   if (tally.left_out + tally.dropped + tally.bonus == static_cast<int>(cases.size()))
-    tally.worst = verdicts::kNotRun;  // nothing was judged
+    tally.worst = Verdict::kNotRun;  // nothing was judged
   return tally;
 }
 
@@ -138,7 +127,7 @@ void earn(const Policy& policy, const Tally& tally, bool gated, const Measured& 
   json lines = json::array();
   for (std::size_t i = 0; i < cases.size(); ++i) {
     CaseScore& c = cases[i];
-    const bool earns = c.verdict == verdicts::kAccepted && c.is_judged() && !gated && !c.earns_nothing;
+    const bool earns = c.verdict == Verdict::kAccepted && c.is_judged() && !gated && !c.earns_nothing;
     const double of_speed = earns && speed_earns ? quick[i] * c.speed_share : 0;
     const double of_limit = earns && speed_earns ? near[i] * c.limit_share : 0;
     const double of_bonus = earns && c.bonus ? *c.bonus * (c.has_threshold ? c.speed_share : 1.0) : 0;
@@ -206,7 +195,7 @@ json score_submission(const Policy& policy, const json& run, const json& submiss
   result["max_points"] = policy.max_points();
   result["measured_points"] = measured.points(policy);
   // A hand-in that was not taken was not compiled either, whatever its records had to say.
-  result["verdict"] = submission.contains("refused") ? "refused" : tally.worst;
+  result["verdict"] = submission.contains("refused") ? Verdict::kRefused : tally.worst;
   result["correct_cases"] = tally.correct;
   const int total = static_cast<int>(cases.size()) - tally.left_out - tally.dropped - tally.bonus;
   result["total_cases"] = total;

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/tables.h"
+#include "record/outcome.h"
 
 namespace warpgrade {
 using nlohmann::json;
@@ -16,7 +17,7 @@ namespace {
 
 // A variant on a case; low and high are the interval's ends, the value itself where nothing varies.
 struct Cell {
-  std::string verdict;
+  Verdict verdict;
   std::optional<double> value, low, high;
 };
 
@@ -27,8 +28,8 @@ struct Column {
 };
 
 Cell read_cell(const json& record, bool timed) {
-  Cell cell{record.at("outcome").at("verdict"), {}, {}, {}};
-  if (cell.verdict != "accepted") return cell;
+  Cell cell{outcome_of(record).verdict, {}, {}, {}};
+  if (cell.verdict != Verdict::kAccepted) return cell;
   if (timed && record.contains("timing")) {
     const json& timing = record["timing"];
     cell.value = timing.at("median_us").get<double>();
@@ -50,7 +51,7 @@ std::vector<Column> read_columns(const json& run, const std::vector<json>& recor
     Column column{spec.at("id"), {}, {}};
     for (size_t v = 0; v < variants.size(); ++v) {
       const auto found = by_key.find({variants[v].title(), column.case_id});
-      column.cells.push_back(found == by_key.end() ? Cell{"not_run", {}, {}, {}}
+      column.cells.push_back(found == by_key.end() ? Cell{Verdict::kNotRun, {}, {}, {}}
                                                    : read_cell(*found->second, timed));
       const Cell& cell = column.cells.back();
       if (cell.value && (!column.best || *cell.value < *column.cells[*column.best].value)) column.best = v;
@@ -98,7 +99,7 @@ json describe_variant(size_t v, const std::vector<Column>& columns, const SweepV
   for (const Column& column : columns) {
     const Cell& cell = column.cells[v];
     ++judged;
-    accepted += cell.verdict == "accepted";
+    accepted += cell.verdict == Verdict::kAccepted;
     if (!cell.value) continue;
     const double over = *cell.value / *column.cells[*column.best].value;
     logs += std::log(over);

@@ -19,9 +19,9 @@ constexpr std::size_t kMostLogBytes = 1 << 20;
 
 }  // namespace
 
-bool BuildSteps::fail(const char* status, std::string reason, std::string message) {
-  result_.status = status;
-  result_.reason = std::move(reason);
+bool BuildSteps::fail(Reason reason, std::string message) {
+  result_.status = word_of(Verdict::kCompileError);
+  result_.reason = reason;
   result_.message = std::move(message);
   return false;
 }
@@ -29,9 +29,8 @@ bool BuildSteps::fail(const char* status, std::string reason, std::string messag
 bool BuildSteps::take(const Step& step, const char* name, std::size_t most_bytes, std::string& bytes) {
   UntrustedFile file = step.output.read(name, most_bytes);
   if (!file.ok())
-    return fail(
-        "compile_error", "bad_output",
-        fmt::format("the compiler's output is not usable: {}", describe(file.state, name, most_bytes)));
+    return fail(Reason::kBadOutput, fmt::format("the compiler's output is not usable: {}",
+                                                describe(file.state, name, most_bytes)));
   bytes = std::move(file.bytes);
   return true;
 }
@@ -56,7 +55,7 @@ bool BuildSteps::fail_in_time(const Step& step, const char* name) {
                        "did not end within {:g} s; it had used {:.3g} s of CPU time, the limit of which "
                        "is {:g} s",
                        kWallOverCpu * limit_s, used_s, limit_s);
-  return fail("compile_error", "out_of_time", fmt::format("{} {} ({})", name, what, load_text(process.load)));
+  return fail(Reason::kOutOfTime, fmt::format("{} {} ({})", name, what, load_text(process.load)));
 }
 
 }  // namespace warpgrade

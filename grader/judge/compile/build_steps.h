@@ -15,7 +15,7 @@ class BuildSteps {
       : toolchain_(toolchain), submission_(submission), options_(options), workshop_(toolchain, options) {}
 
   // Sets the verdict; false.
-  bool fail(const char* status, std::string reason, std::string message);
+  bool fail(Reason reason, std::string message);
 
   // What a step was to leave behind; false, with a verdict, when it is no plain file of sensible size.
   bool take(const Step& step, const char* name, std::size_t most_bytes, std::string& bytes);

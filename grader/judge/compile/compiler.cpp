@@ -108,8 +108,7 @@ class Build : private BuildSteps {
   bool stage_sources() {
     inject("stage", submission_.id);
     auto read = read_files(submission_);
-    if (const auto* why = std::get_if<std::string>(&read))
-      return fail("compile_error", "bad_submission", *why);
+    if (const auto* why = std::get_if<std::string>(&read)) return fail(Reason::kBadSubmission, *why);
     files_ = std::move(std::get<std::vector<SubmittedFile>>(read));
     for (const SubmittedFile& file : files_) {
       workshop_.add_source(file);
@@ -154,7 +153,7 @@ class Build : private BuildSteps {
     weaken_main(object);  // the judge's program has its own
     object_bytes_ += object.size();
     if (object_bytes_ > kMostObjectBytes)
-      return fail("compile_error", "bad_output",
+      return fail(Reason::kBadOutput,
                   fmt::format("the compiled objects have more than {} MiB", kMostObjectBytes >> 20));
     objects_.push_back(workshop_.keep_object(number, object));
     return inspect(number, dependencies, object);
@@ -165,16 +164,16 @@ class Build : private BuildSteps {
     if (submission_.role != Role::kStudent) return true;
     inject("inspect", submission_.id);
     if (const auto header = forbidden_header(dependencies)) {
-      return fail("compile_error", "forbidden_library",
+      return fail(Reason::kForbiddenLibrary,
                   fmt::format("{} includes {}, whose kernels are a library's. Write the kernels yourself, "
                               "and remove this line",
                               or_file(place_of_include(*header, files_), number), plain_line(*header)));
     }
     const auto finding = inspect_symbols(object);
     if (!finding) return true;
-    if (finding->symbol.empty()) return fail("compile_error", finding->reason, finding->message);
+    if (finding->symbol.empty()) return fail(finding->reason, finding->message);
     const std::string place = place_of_call(finding->symbol, words_of_link_alone(objects_[number]), files_);
-    return fail("compile_error", finding->reason, or_file(place, number) + " " + finding->message);
+    return fail(finding->reason, or_file(place, number) + " " + finding->message);
   }
 
   // Where no place was found, the file whose object it is.
@@ -203,7 +202,7 @@ class Build : private BuildSteps {
     if (!step.process.ok()) {
       if (!fail_in_time(step, "the linker of device code")) return false;
       const auto problem = explain_device_link(words);
-      if (problem) return fail("compile_error", problem->reason, problem->message);
+      if (problem) return fail(problem->reason, problem->message);
       return fail_with(step, "the linker of device code", words, "");
     }
     std::string object;
@@ -231,7 +230,7 @@ class Build : private BuildSteps {
   bool fail_with(const Step& step, const char* name, const std::string& words, const std::string& source) {
     const std::string line = first_error(words, source, options_.forbidden_flags);
     if (!is_their_own_error(line, submission_)) require_working_tools(toolchain_, options_, link_flags());
-    return fail("compile_error", "error",
+    return fail(Reason::kError,
                 line.empty() ? fmt::format("{} failed: {}", name, step.process.describe()) : line);
   }
 
@@ -253,7 +252,7 @@ class Build : private BuildSteps {
           {own ? sources_[i].lexically_relative("source").string() : "", workshop_.kept_object(i)});
     }
     const auto problem = explain_link(objects, words, contract_of(submission_, options_.lab));
-    if (problem) return fail("compile_error", problem->reason, problem->message);
+    if (problem) return fail(problem->reason, problem->message);
     return fail_with(step, "the linker", words, "");
   }
 
@@ -268,7 +267,7 @@ CompileResult from_cache(const fs::path& folder) {
   const nlohmann::json json = nlohmann::json::parse(read_text(folder / "result.json"));
   CompileResult result;
   result.status = json.at("status");
-  result.reason = json.value("reason", "");
+  result.reason = reason_named(json.value("reason", ""));
   result.message = json.value("message", "");
   result.seconds = json.at("seconds");
   result.cpu_seconds = json.value("cpu_seconds", 0.0);
@@ -284,7 +283,7 @@ CompileResult from_cache(const fs::path& folder) {
 
 // A busy machine's verdict is not kept, nor one on files that were changed meanwhile.
 bool is_kept(const CompileResult& result) {
-  return result.reason != "out_of_time" && result.reason != "bad_submission";
+  return result.reason != Reason::kOutOfTime && result.reason != Reason::kBadSubmission;
 }
 
 // A folder of the cache that no other thread or process uses, to be filled and then published.
@@ -343,7 +342,7 @@ nlohmann::json CompileResult::to_json() const {
   nlohmann::json json{{"status", status},      {"seconds", seconds}, {"cpu_seconds", cpu_seconds},
                       {"cached", cached},      {"flags", flags},     {"warnings", warnings},
                       {"kernels", kernel_list}};
-  if (!reason.empty()) json["reason"] = reason;
+  if (reason != Reason::kNone) json["reason"] = reason;
   if (!message.empty()) json["message"] = message;
   return json;
 }
@@ -480,7 +479,7 @@ CompileResult Compiler::compile(const Submission& submission, CompileOptions opt
         !is_python(submission) && std::none_of(submission.files.begin(), submission.files.end(), is_source)
             ? "not_found"
             : "compile_error";
-    result.reason = "bad_submission";
+    result.reason = Reason::kBadSubmission;
     result.message = *problem;
     return result;
   }

@@ -12,6 +12,7 @@
 #include "base/toolchain.h"
 #include "judge/compile/submission.h"
 #include "judge/sandbox/sandbox.h"
+#include "record/verdict.h"
 
 namespace warpgrade {
 
@@ -51,7 +52,7 @@ std::vector<KernelResources> parse_ptxas(const std::string& log);
 
 struct CompileResult {
   std::string status;                // compiled, compile_error, not_found, judge_fault
-  std::string reason;                // of an error: out_of_time, bad_output, forbidden_library, ...
+  Reason reason = Reason::kNone;     // of an error
   std::string message;               // one line
   std::string log;                   // the compiler's words
   std::filesystem::path executable;  // of Python a folder (judge/runner/triton)

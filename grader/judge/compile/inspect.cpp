@@ -37,7 +37,7 @@ std::optional<std::string> forbidden_header(const std::string& dependencies) {
 std::optional<Finding> inspect_symbols(std::string_view object) {
   const ElfSymbols found = read_elf_symbols(object);
   if (found.problem) {
-    return Finding{"unreadable_object", "",
+    return Finding{Reason::kUnreadableObject, "",
                    fmt::format("the compiled object cannot be checked: {}. Remove inline assembly, sections "
                                "and attributes that change the object file",
                                *found.problem)};
@@ -47,12 +47,12 @@ std::optional<Finding> inspect_symbols(std::string_view object) {
     const std::string name = plain_line(symbol.name, 100);
     if (is_vendor_name(symbol.name))
       return Finding{
-          "forbidden_library", std::string(symbol.name),
+          Reason::kForbiddenLibrary, std::string(symbol.name),
           fmt::format("calls {}, a library's function. Write the kernels yourself, and remove this call",
                       name)};
     if (kLoaders.contains(symbol.name))
       return Finding{
-          "forbidden_library", std::string(symbol.name),
+          Reason::kForbiddenLibrary, std::string(symbol.name),
           fmt::format("calls {} to load a library at run time, and the judge's box holds none. Remove this "
                       "call",
                       name)};

@@ -6,10 +6,12 @@
 #include <string>
 #include <string_view>
 
+#include "record/verdict.h"
+
 namespace warpgrade {
 
 struct Finding {
-  std::string reason;   // forbidden_library, unreadable_object
+  Reason reason = Reason::kForbiddenLibrary;
   std::string symbol;   // of a library's function
   std::string message;  // what stands behind the file's name
 };

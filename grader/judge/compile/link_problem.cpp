@@ -135,7 +135,7 @@ class Explanation {
         if (found != missing.end()) names.push_back(found->second);
       }
       if (names.empty()) continue;
-      return LinkProblem{"missing_symbol",
+      return LinkProblem{Reason::kMissingSymbol,
                          plain_line(of_the_judge ? contract_is_missing(names) : helper_is_missing(names, i),
                                     kLongestProblem)};
     }
@@ -220,7 +220,7 @@ class Explanation {
       if (objects.size() < 2 || name.find("__device_stub__") != std::string_view::npos) continue;
       const std::string shown = demangled(name);
       if (!is_told(shown) && !is_told(std::string(name))) continue;
-      return LinkProblem{"defined_twice", plain_line(twice(shown, objects), kLongestProblem)};
+      return LinkProblem{Reason::kDefinedTwice, plain_line(twice(shown, objects), kLongestProblem)};
     }
     return std::nullopt;
   }
@@ -270,15 +270,16 @@ std::optional<LinkProblem> explain_device_link(const std::string& words) {
     const auto demangled = demangle({mangled});
     const std::string name = demangled.empty() ? mangled : readable(demangled.begin()->second);
     if (is_missing)
-      return LinkProblem{"missing_symbol",
+      return LinkProblem{Reason::kMissingSymbol,
                          plain_line(fmt::format("{} uses {} on the GPU, which none of your files defines for "
                                                 "it. Define it as __device__, or hand in the file that does",
                                                 source, name),
                                     kLongestProblem)};
-    return LinkProblem{"defined_twice", plain_line(fmt::format("{} is defined for the GPU in {} and {}; keep "
-                                                               "one of them, or make it static or inline",
-                                                               name, first, source),
-                                                   kLongestProblem)};
+    return LinkProblem{Reason::kDefinedTwice,
+                       plain_line(fmt::format("{} is defined for the GPU in {} and {}; keep "
+                                              "one of them, or make it static or inline",
+                                              name, first, source),
+                                  kLongestProblem)};
   }
   return std::nullopt;
 }

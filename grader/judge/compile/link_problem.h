@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "record/verdict.h"
+
 namespace warpgrade {
 
 struct LinkedObject {
@@ -14,8 +16,8 @@ struct LinkedObject {
 };
 
 struct LinkProblem {
-  std::string reason;   // missing_symbol or defined_twice
-  std::string message;  // one line: which function, and what to do
+  Reason reason = Reason::kMissingSymbol;  // or defined twice
+  std::string message;                     // one line: which function, and what to do
 };
 
 // `words`: the linker's, with shown names (build_messages.h); an undefined symbol counts only where they name

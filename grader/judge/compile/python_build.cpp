@@ -110,7 +110,7 @@ CompileResult PythonBuild::run() {
 bool PythonBuild::stage_sources() {
   inject("stage", submission_.id);
   auto read = read_files(submission_);
-  if (const auto* why = std::get_if<std::string>(&read)) return fail("compile_error", "bad_submission", *why);
+  if (const auto* why = std::get_if<std::string>(&read)) return fail(Reason::kBadSubmission, *why);
   files_ = std::move(std::get<std::vector<SubmittedFile>>(read));
   for (const SubmittedFile& file : files_) {
     workshop_.add_source(file);
@@ -153,7 +153,7 @@ bool PythonBuild::compile() {
   if (!step.process.ok()) {
     if (!fail_in_time(step, "importing the program and compiling its kernels")) return false;
     const std::string line = first_error(words, "");
-    return fail("compile_error", "error",
+    return fail(Reason::kError,
                 line.empty() ? fmt::format("the compiler failed: {}", step.process.describe()) : line);
   }
   return take_kernels(step);
@@ -165,7 +165,7 @@ bool PythonBuild::take_kernels(const Step& step) {
   if (!take(step, "kernels.json", kMostKernelsJson, text)) return false;
   const json made = json::parse(text, nullptr, false);
   const auto no_kernels = [&] {
-    return fail("compile_error", "bad_output", "the compiler's output is not usable: kernels.json");
+    return fail(Reason::kBadOutput, "the compiler's output is not usable: kernels.json");
   };
   if (!made.is_object() || !made.contains("kernels") || !made["kernels"].is_array() ||
       !made.contains("failed") || !made["failed"].is_array() || made["kernels"].size() > kMostKernels ||
@@ -203,12 +203,12 @@ bool PythonBuild::take_kernel(const Step& step, const json& kernel) {
   add("scratch", 0, kMostScratch);
   add("hidden", 1, 2);
   if (!is_sound)
-    return fail("compile_error", "bad_output", "the compiler's output is not usable: a kernel's description");
+    return fail(Reason::kBadOutput, "the compiler's output is not usable: a kernel's description");
   std::string code;
   if (!take(step, file.c_str(), kMostKernelBytes, code)) return false;
   bytes_ += code.size();
   if (bytes_ > kMostProgramBytes)
-    return fail("compile_error", "bad_output",
+    return fail(Reason::kBadOutput,
                 fmt::format("the kernels have more than {} MiB", kMostProgramBytes >> 20));
   fat_binaries_.push_back(std::move(code));
   kernels_["kernels"].push_back(std::move(known));

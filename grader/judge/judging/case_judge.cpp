@@ -13,7 +13,7 @@
 #include "judge/judging/shared_host_memory.h"
 #include "judge/judging/tape_keeper.h"
 #include "judge/judging/timed_phase.h"
-#include "judge/judging/verdict.h"
+#include "record/outcome.h"
 
 namespace warpgrade {
 namespace {
@@ -77,7 +77,7 @@ nlohmann::json CaseJudge::judge() {
   if (writers_.is_known()) record["outputs_by"] = writers_.to_json();
   if (const auto& left = submission_->unordered(); left.commands > 0)
     record["unordered_work"] = {{"commands", left.commands}, {"last", left.last}};
-  record["outcome"] = outcome.to_json();
+  record["outcome"] = outcome;
   record["verification"] = {{"repetitions", repetitions_},
                             {"methods", methods_},
                             {"cells_checked", cells_checked_},
@@ -213,7 +213,7 @@ Outcome CaseJudge::judge_submission() {
 std::optional<Outcome> CaseJudge::checked_run() {
   if (auto fault = run_once(refresh_for_check())) return fault;
   auto wrong = verify_checked_run();
-  if (wrong && wrong->verdict == verdicts::kWrongAnswer) wrong->message += text_of_right_runs();
+  if (wrong && wrong->verdict == Verdict::kWrongAnswer) wrong->message += text_of_right_runs();
   if (!wrong) {
     ++right_runs_;
     right_kinds_.insert(inputs_of_run());
@@ -300,10 +300,8 @@ std::optional<Outcome> CaseJudge::run_once(const Arguments& arguments) {
 }
 
 Outcome CaseJudge::left_work() const {
-  return {verdicts::kWrongAnswer,
-          "unordered",
-          fmt::format("{}; the policy requires an order", text_of(submission_->unordered())),
-          {}};
+  return {Verdict::kWrongAnswer, Reason::kUnordered,
+          fmt::format("{}; the policy requires an order", text_of(submission_->unordered()))};
 }
 
 // One run more, of which nothing counts but who wrote: what the host copies into outputs is replaced, and
@@ -350,14 +348,14 @@ std::optional<Outcome> CaseJudge::integrity_fault(const std::string& doing) {
   if (integrity.ok()) return std::nullopt;
   Outcome outcome;
   if (!integrity.damaged_guard.empty()) {
-    outcome.verdict = verdicts::kRuntimeError;
-    outcome.reason = "out_of_bounds";
+    outcome.verdict = Verdict::kRuntimeError;
+    outcome.reason = Reason::kOutOfBounds;
     outcome.message =
         fmt::format("{} wrote {} {}", doing, integrity.guard_behind ? "past the end of" : "in front of",
                     integrity.damaged_guard);
   } else {
-    outcome.verdict = verdicts::kWrongAnswer;
-    outcome.reason = "input_modified";
+    outcome.verdict = Verdict::kWrongAnswer;
+    outcome.reason = Reason::kInputModified;
     outcome.message =
         fmt::format("{} changed its input {}: inputs are read-only", doing, integrity.modified_input);
   }

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "judge/judging/case_judge.h"
 #include "judge/judging/diagnosis.h"
-#include "judge/judging/verdict.h"
+#include "record/outcome.h"
 
 namespace warpgrade {
 namespace {
@@ -62,8 +62,8 @@ void CaseJudge::describe_speed(nlohmann::json& record) const {
 // emulator are the same whatever else the machine does.
 void CaseJudge::describe_calls(nlohmann::json& record, Outcome& outcome) const {
   record["calls"] = budget_->to_json();
-  if (outcome.verdict != verdicts::kTimeLimit) return;
-  if (outcome.reason != "out_of_time" ||
+  if (outcome.verdict != Verdict::kTimeLimit) return;
+  if (outcome.reason != Reason::kOutOfTime ||
       ended_by_steps(record.value("diagnostics", nlohmann::json::array()))) {
     record["calls"]["busy"] = false;
     return;
@@ -97,7 +97,7 @@ void CaseJudge::add_notes(nlohmann::json& record, Outcome& outcome) {
         [&](const nlohmann::json& finding) { return finding.value("kind", "") == note.value("kind", ""); });
     if (known) continue;
     const bool explains =
-        outcome.verdict == verdicts::kWrongAnswer && note.value("kind", "") == "invalid_launch";
+        outcome.verdict == Verdict::kWrongAnswer && note.value("kind", "") == "invalid_launch";
     if (explains) outcome.message += "; " + note.at("message").get<std::string>();
     diagnostics.push_back(std::move(note));
   }

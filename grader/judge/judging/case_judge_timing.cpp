@@ -10,8 +10,8 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "judge/judging/timed_phase.h"
-#include "judge/judging/verdict.h"
 #include "judge/measure/nvml.h"
+#include "record/outcome.h"
 
 namespace warpgrade {
 namespace {
@@ -196,8 +196,8 @@ bool CaseJudge::is_short_of_time() const {
 // The clock's start could not be read in time, again and again: something keeps the executor from its turn.
 Outcome CaseJudge::too_many_voids() const {
   Outcome outcome;
-  outcome.verdict = verdicts::kTimingRejected;
-  outcome.reason = "no_clock";
+  outcome.verdict = Verdict::kTimingRejected;
+  outcome.reason = Reason::kNoClock;
   outcome.message = fmt::format(
       "{} of {} timed runs could not be timed: host code kept every core busy, or worked for seconds before "
       "its first kernel could start",
@@ -330,16 +330,16 @@ std::optional<Outcome> CaseJudge::finish_timing(const PairedTiming& timing,
   const double peak = device_.value("peak_bytes_per_s", 0.0);
   const double least_us = peak > 0 ? impossible_us(peak) : 0;
   Outcome outcome;
-  outcome.verdict = verdicts::kTimingRejected;
+  outcome.verdict = Verdict::kTimingRejected;
   if (time.rejected) {
-    outcome.reason = "clocks_disagree";
+    outcome.reason = Reason::kClocksDisagree;
     outcome.message =
         fmt::format("the device's clock measured {:.1f} us, and the host's clock at least {:.1f} us more",
                     time.device_median_us, time.excess_low_us);
     return outcome;
   }
   if (time.median_us < least_us) {
-    outcome.reason = "below_floor";
+    outcome.reason = Reason::kBelowFloor;
     outcome.message = fmt::format(
         "the program took {:.2f} us, but the memory needs at least {:.2f} us to move the data that must be "
         "moved",

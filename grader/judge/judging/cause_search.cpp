@@ -11,7 +11,7 @@
 #include "base/process.h"
 #include "judge/judging/diagnosis.h"
 #include "judge/judging/services.h"
-#include "judge/judging/verdict.h"
+#include "record/outcome.h"
 
 namespace warpgrade {
 namespace {
@@ -78,9 +78,9 @@ json new_explanation(const json& known, const json& again) {
 }
 
 void look_for_cause(const Lab& lab, const JudgeContext& context, const CaseInput& input, json& record) {
-  const json& outcome = record.at("outcome");
-  if (context.backend != "emulator" || outcome.at("verdict") != verdicts::kWrongAnswer) return;
-  if (outcome.value("reason", "") == "unordered") return;  // its outputs are not looked at
+  const Outcome outcome = outcome_of(record);
+  if (context.backend != "emulator" || outcome.verdict != Verdict::kWrongAnswer) return;
+  if (outcome.reason == Reason::kUnordered) return;  // its outputs are not looked at
   const json known = record.value("diagnostics", json::array());
   if (std::any_of(known.begin(), known.end(), explains_wrong_answer)) return;
   const auto start = std::chrono::steady_clock::now();

@@ -9,8 +9,8 @@ namespace {
 
 Outcome over(std::string message) {
   Outcome outcome;
-  outcome.verdict = verdicts::kMemoryLimit;
-  outcome.reason = "device_memory";
+  outcome.verdict = Verdict::kMemoryLimit;
+  outcome.reason = Reason::kDeviceMemory;
   outcome.message = std::move(message);
   return outcome;
 }

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "judge/judging/verdict.h"
+#include "record/outcome.h"
 
 namespace warpgrade {
 

@@ -23,74 +23,93 @@ enum class Effect {
 
 // The verdict and reason that a finding gives to a case that it ended, and to an accepted one.
 struct Meaning {
-  const char* verdict;
-  const char* reason;
+  Verdict verdict;
+  Reason reason;
   Effect effect;
   const char* sentence;  // where the finding has no message of its own
 };
 
 // Every kind of emulator/include/warpemu/findings.h.
 const std::map<std::string, Meaning>& meanings() {
-  using namespace verdicts;
   using enum Effect;
   static const std::map<std::string, Meaning> table{
-      {"out_of_bounds", {kRuntimeError, "out_of_bounds", kEnds, "accesses memory outside every allocation"}},
-      {"null_pointer", {kRuntimeError, "illegal_address", kEnds, "accesses memory through a null pointer"}},
-      {"use_after_free", {kRuntimeError, "use_after_free", kEnds, "accesses memory that was freed"}},
+      {"out_of_bounds",
+       {Verdict::kRuntimeError, Reason::kOutOfBounds, kEnds, "accesses memory outside every allocation"}},
+      {"null_pointer",
+       {Verdict::kRuntimeError, Reason::kIllegalAddress, kEnds, "accesses memory through a null pointer"}},
+      {"use_after_free",
+       {Verdict::kRuntimeError, Reason::kUseAfterFree, kEnds, "accesses memory that was freed"}},
       {"misaligned",
-       {kRuntimeError, "misaligned_address", kEnds,
+       {Verdict::kRuntimeError, Reason::kMisalignedAddress, kEnds,
         "accesses an address that is not a multiple of the access's width"}},
       {"foreign_stack",
-       {kRuntimeError, "foreign_stack", kEnds, "accesses another thread's local variable through a pointer"}},
+       {Verdict::kRuntimeError, Reason::kForeignStack, kEnds,
+        "accesses another thread's local variable through a pointer"}},
       {"other_device",
-       {kRuntimeError, "other_device", kEnds, "accesses memory of another device without peer access"}},
-      {"read_only_write", {kWrongAnswer, "input_modified", kEnds, "writes to a read-only input"}},
+       {Verdict::kRuntimeError, Reason::kOtherDevice, kEnds,
+        "accesses memory of another device without peer access"}},
+      {"read_only_write",
+       {Verdict::kWrongAnswer, Reason::kInputModified, kEnds, "writes to a read-only input"}},
       {"barrier_deadlock",
-       {kTimeLimit, "barrier_deadlock", kEnds, "threads wait for other threads that never arrive"}},
+       {Verdict::kTimeLimit, Reason::kBarrierDeadlock, kEnds,
+        "threads wait for other threads that never arrive"}},
       {"barrier_count",
-       {kRuntimeError, "barrier_count", kEnds, "a barrier waits for more threads than ever arrive"}},
-      {"launch_timeout", {kTimeLimit, "out_of_time", kEnds, "the kernel does not end"}},
-      {"trap", {kRuntimeError, "trap", kEnds, "the kernel stopped itself"}},
-      {"assert", {kRuntimeError, "assert", kEnds, "an assertion in the kernel failed"}},
-      {"stack_overflow", {kRuntimeError, "stack_overflow", kEnds, "a thread's stack is full"}},
-      {"bad_call", {kRuntimeError, "bad_call", kEnds, "calls an address at which no function begins"}},
+       {Verdict::kRuntimeError, Reason::kBarrierCount, kEnds,
+        "a barrier waits for more threads than ever arrive"}},
+      {"launch_timeout", {Verdict::kTimeLimit, Reason::kOutOfTime, kEnds, "the kernel does not end"}},
+      {"trap", {Verdict::kRuntimeError, Reason::kTrap, kEnds, "the kernel stopped itself"}},
+      {"assert", {Verdict::kRuntimeError, Reason::kAssert, kEnds, "an assertion in the kernel failed"}},
+      {"stack_overflow", {Verdict::kRuntimeError, Reason::kStackOverflow, kEnds, "a thread's stack is full"}},
+      {"bad_call",
+       {Verdict::kRuntimeError, Reason::kBadCall, kEnds, "calls an address at which no function begins"}},
       // It counts as the submission's: else whoever calls such a function on hard cases would not be
       // judged there.
       {"unsupported",
-       {kRuntimeError, "unsupported_on_emulator", kRefused, "the emulator cannot run this: it needs a GPU"}},
+       {Verdict::kRuntimeError, Reason::kUnsupportedOnEmulator, kRefused,
+        "the emulator cannot run this: it needs a GPU"}},
       {"invalid_launch",
-       {kRuntimeError, "invalid_launch", kRefused, "a kernel was not started: its launch is invalid"}},
-      {"invalid_copy", {kRuntimeError, "invalid_copy", kRefused, "the arguments of a copy are invalid"}},
+       {Verdict::kRuntimeError, Reason::kInvalidLaunch, kRefused,
+        "a kernel was not started: its launch is invalid"}},
+      {"invalid_copy",
+       {Verdict::kRuntimeError, Reason::kInvalidCopy, kRefused, "the arguments of a copy are invalid"}},
       {"invalid_free",
-       {kRuntimeError, "invalid_free", kRefused, "frees a pointer that no allocation returned"}},
+       {Verdict::kRuntimeError, Reason::kInvalidFree, kRefused,
+        "frees a pointer that no allocation returned"}},
       {"host_copy_overrun",
-       {kRuntimeError, "out_of_bounds", kRefused, "a copy goes beyond the allocation that it begins in"}},
+       {Verdict::kRuntimeError, Reason::kOutOfBounds, kRefused,
+        "a copy goes beyond the allocation that it begins in"}},
       {"divergent_barrier",
-       {kRuntimeError, "divergent_barrier", kSuspect, "threads of a block wait at different barriers"}},
+       {Verdict::kRuntimeError, Reason::kDivergentBarrier, kSuspect,
+        "threads of a block wait at different barriers"}},
       {"partial_warp",
-       {kRuntimeError, "partial_warp", kSuspect,
+       {Verdict::kRuntimeError, Reason::kPartialWarp, kSuspect,
         "some lanes of a warp do not take part in an operation that needs the whole warp"}},
       {"wrong_mask",
-       {kRuntimeError, "wrong_mask", kSuspect, "a lane calls with a mask that does not name it"}},
+       {Verdict::kRuntimeError, Reason::kWrongMask, kSuspect,
+        "a lane calls with a mask that does not name it"}},
       {"undefined_shuffle",
-       {kWrongAnswer, "undefined_shuffle", kSuspect,
+       {Verdict::kWrongAnswer, Reason::kUndefinedShuffle, kSuspect,
         "a lane reads the value of a lane that does not take part"}},
       {"unawaited_product",
-       {kWrongAnswer, "unawaited_product", kSuspect,
+       {Verdict::kWrongAnswer, Reason::kUnawaitedProduct, kSuspect,
         "uses the result of a warp group's product before the product has ended"}},
-      {"shared_race", {kWrongAnswer, "race", kSuspect, "threads race for the same place in shared memory"}},
-      {"global_race", {kWrongAnswer, "race", kSuspect, "threads race for the same place in global memory"}},
+      {"shared_race",
+       {Verdict::kWrongAnswer, Reason::kRace, kSuspect, "threads race for the same place in shared memory"}},
+      {"global_race",
+       {Verdict::kWrongAnswer, Reason::kRace, kSuspect, "threads race for the same place in global memory"}},
       {"uninitialized_read",
-       {kWrongAnswer, "uninitialized_read", kSuspect, "reads memory that nobody has written"}},
+       {Verdict::kWrongAnswer, Reason::kUninitializedRead, kSuspect, "reads memory that nobody has written"}},
       {"aliased_shared",
-       {kWrongAnswer, "aliased_shared", kHint, "two dynamic shared arrays begin at the same address"}},
+       {Verdict::kWrongAnswer, Reason::kAliasedShared, kHint,
+        "two dynamic shared arrays begin at the same address"}},
       {"unordered",
-       {kWrongAnswer, "unordered", kHint,
+       {Verdict::kWrongAnswer, Reason::kUnordered, kHint,
         "uses memory that a command in another stream uses, and nothing orders the two"}},
       {"early_exit",
-       {kWrongAnswer, "early_exit", kHint, "threads have returned before a barrier that others reach"}},
+       {Verdict::kWrongAnswer, Reason::kEarlyExit, kHint,
+        "threads have returned before a barrier that others reach"}},
       {"device_memory_leak",
-       {kRuntimeError, "device_memory_leak", kTidiness, "device memory was never freed"}},
+       {Verdict::kRuntimeError, Reason::kDeviceMemoryLeak, kTidiness, "device memory was never freed"}},
   };
   return table;
 }
@@ -193,11 +212,12 @@ void apply_diagnostics(const nlohmann::json& diagnostics, Outcome& outcome) {
   if (findings.empty()) return;
   const KnownFinding& first = findings.front();
   // A program that looks at errors ends itself, or throws, when a kernel has failed.
-  const bool returned_error = outcome.verdict == verdicts::kRuntimeError &&
-                              (outcome.reason == "cuda_error" || outcome.reason == "crashed" ||
-                               outcome.reason == "exited_early" || outcome.reason == "exception");
-  const bool left_out = outcome.verdict == verdicts::kNotImplemented && first.kind == "unsupported";
-  const bool wrong = outcome.verdict == verdicts::kWrongAnswer;
+  const bool returned_error =
+      outcome.verdict == Verdict::kRuntimeError &&
+      (outcome.reason == Reason::kCudaError || outcome.reason == Reason::kCrashed ||
+       outcome.reason == Reason::kExitedEarly || outcome.reason == Reason::kException);
+  const bool left_out = outcome.verdict == Verdict::kNotImplemented && first.kind == "unsupported";
+  const bool wrong = outcome.verdict == Verdict::kWrongAnswer;
   const bool ended = first.effect == Effect::kEnds && (outcome.accepted() || wrong || returned_error);
   const bool refused = first.effect == Effect::kRefused && returned_error;
   if (ended || refused || left_out) {
@@ -236,12 +256,13 @@ std::string finding_text(const nlohmann::json& finding) {
 }
 
 void explain_refusal(const nlohmann::json& diagnostics, Outcome& outcome) {
-  const bool by_the_call = outcome.verdict == verdicts::kNotImplemented ||
-                           (outcome.verdict == verdicts::kRuntimeError && outcome.reason == "cuda_error");
+  const bool by_the_call =
+      outcome.verdict == Verdict::kNotImplemented ||
+      (outcome.verdict == Verdict::kRuntimeError && outcome.reason == Reason::kCudaError);
   for (const nlohmann::json& finding : diagnostics) {
     if (!by_the_call || finding.value("kind", "") != "unsupported") continue;
-    outcome.verdict = verdicts::kRuntimeError;
-    outcome.reason = "unsupported";
+    outcome.verdict = Verdict::kRuntimeError;
+    outcome.reason = Reason::kUnsupported;
     outcome.message =
         fmt::format("{} {} (a course whose policy says `host_isolation: any` can judge it with --direct)",
                     finding.value("message", ""), finding.value("advice", ""));

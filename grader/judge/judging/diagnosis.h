@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "judge/judging/verdict.h"
+#include "record/outcome.h"
 
 namespace warpgrade {
 

@@ -419,21 +419,21 @@ std::string explain_segmentation_fault(const std::string& output) {
 Outcome RunnerProcess::explain_death() {
   Outcome outcome;
   const int signal_number = program_->signal_number();
-  outcome.verdict = verdicts::kRuntimeError;
+  outcome.verdict = Verdict::kRuntimeError;
   if (signal_number == SIGTERM || signal_number == SIGKILL) {
     // Whoever ends this whole job may have reached the runner first; that is no verdict.
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     throw_if_interrupted();
   }
   if (signal_number != 0) {
-    outcome.reason = "crashed";
+    outcome.reason = Reason::kCrashed;
     outcome.message =
         fmt::format("the program was ended by signal {} ({})", signal_number, strsignal(signal_number));
     if (signal_number == SIGSEGV) outcome.message += ": " + explain_segmentation_fault(output());
     if (signal_number == SIGABRT)
       outcome.message += ": an exception that nobody caught, a failed assert() or a call of abort()";
   } else {
-    outcome.reason = "exited_early";
+    outcome.reason = Reason::kExitedEarly;
     outcome.message =
         fmt::format("the program ended with exit code {} before its work was done", program_->exit_code());
   }
@@ -446,8 +446,8 @@ Outcome RunnerProcess::explain_end_before_main() {
     throw JudgeFault("the runner of {} ended before it took a buffer, with exit code {}: {}", spec_.label,
                      program_->exit_code(), plain_line(tail_of(output(), 200), 200));
   Outcome outcome;
-  outcome.verdict = verdicts::kRuntimeError;
-  outcome.reason = "exited_early";
+  outcome.verdict = Verdict::kRuntimeError;
+  outcome.reason = Reason::kExitedEarly;
   outcome.message = fmt::format(
       "the program ended with exit code {} before its main function began: look at the constructors of "
       "global "
@@ -460,8 +460,8 @@ Outcome RunnerProcess::explain(const Answer& answer, const std::string& doing) {
   Outcome outcome;
   switch (answer.kind) {
     case Answer::Kind::kTimeout:
-      outcome.verdict = verdicts::kTimeLimit;
-      outcome.reason = "out_of_time";
+      outcome.verdict = Verdict::kTimeLimit;
+      outcome.reason = Reason::kOutOfTime;
       outcome.message = answer.of_case
                             ? fmt::format("{} was ended: all calls of a case may take {:g} s together", doing,
                                           std::chrono::duration<double>(spec_.limits.all_calls).count())
@@ -469,8 +469,8 @@ Outcome RunnerProcess::explain(const Answer& answer, const std::string& doing) {
                                           std::chrono::duration<double>(answer.limit).count());
       return outcome;
     case Answer::Kind::kMemoryLimit:
-      outcome.verdict = verdicts::kMemoryLimit;
-      outcome.reason = "host_memory";
+      outcome.verdict = Verdict::kMemoryLimit;
+      outcome.reason = Reason::kHostMemory;
       outcome.message = fmt::format(
           "{} used more than {} MiB of host memory (private, shared and files in memory together)", doing,
           spec_.limits.host_memory_bytes >> 20);
@@ -479,8 +479,8 @@ Outcome RunnerProcess::explain(const Answer& answer, const std::string& doing) {
       throw MemoryShort("{} was ended by the system: the task or the machine{} has no memory left", doing,
                         memory_limit_words());
     case Answer::Kind::kProcessLimit:
-      outcome.verdict = verdicts::kRuntimeError;
-      outcome.reason = "process_limit";
+      outcome.verdict = Verdict::kRuntimeError;
+      outcome.reason = Reason::kProcessLimit;
       outcome.message =
           fmt::format("{} started more than {} processes and threads", doing, program_->limits().processes);
       return outcome;
@@ -493,8 +493,8 @@ Outcome RunnerProcess::explain(const Answer& answer, const std::string& doing) {
       throw JudgeFault("the executor of {} ended by itself: {}", spec_.label,
                        plain_line(tail_of(output(), 200), 200));
     case Answer::Kind::kMalformed:
-      outcome.verdict = verdicts::kCheating;
-      outcome.reason = "protocol_violation";
+      outcome.verdict = Verdict::kCheating;
+      outcome.reason = Reason::kProtocolViolation;
       outcome.message = doing + ": the program sent a message that the runner never sends";
       return outcome;
     case Answer::Kind::kReply:
@@ -505,19 +505,19 @@ Outcome RunnerProcess::explain(const Answer& answer, const std::string& doing) {
     case Status::kOk:
       return outcome;
     case Status::kNotImplemented:
-      outcome.verdict = verdicts::kNotImplemented;
+      outcome.verdict = Verdict::kNotImplemented;
       outcome.message = doing + " returned cudaErrorNotSupported: the function is not written yet";
       return outcome;
     case Status::kRunnerFault:
       if (!attached_) throw JudgeFault("runner of {}: {}", spec_.label, message);
-      outcome.verdict = verdicts::kRuntimeError;
-      outcome.reason = "runner_fault";
+      outcome.verdict = Verdict::kRuntimeError;
+      outcome.reason = Reason::kRunnerFault;
       outcome.message = fmt::format("{}: the program's process can no longer serve the judge: {}", doing,
                                     message.empty() ? "it does not say why" : message);
       return outcome;
     case Status::kException:
-      outcome.verdict = verdicts::kRuntimeError;
-      outcome.reason = "exception";
+      outcome.verdict = Verdict::kRuntimeError;
+      outcome.reason = Reason::kException;
       outcome.message = fmt::format("{} threw {}", doing, message);
       return outcome;
     case Status::kHostEnded:
@@ -526,8 +526,8 @@ Outcome RunnerProcess::explain(const Answer& answer, const std::string& doing) {
       break;
   }
   const bool no_memory = answer.reply.cuda_error == kCudaErrorMemoryAllocation;
-  outcome.verdict = no_memory ? verdicts::kMemoryLimit : verdicts::kRuntimeError;
-  outcome.reason = no_memory ? "device_memory" : "cuda_error";
+  outcome.verdict = no_memory ? Verdict::kMemoryLimit : Verdict::kRuntimeError;
+  outcome.reason = no_memory ? Reason::kDeviceMemory : Reason::kCudaError;
   outcome.message = fmt::format("{}: {}", doing, message);
   return outcome;
 }

@@ -18,9 +18,9 @@
 #include "judge/judging/report_lines.h"
 #include "judge/judging/runner_spec.h"
 #include "judge/judging/shared_buffer.h"
-#include "judge/judging/verdict.h"
 #include "judge/protocol/protocol.h"
 #include "judge/sandbox/memory_above.h"
+#include "record/outcome.h"
 
 namespace warpgrade {
 

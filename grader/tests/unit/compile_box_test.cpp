@@ -83,7 +83,7 @@ class CompileBox : public ::testing::Test {
 
   void expect_refused(const CompileResult& result, const std::string& words) {
     EXPECT_EQ(result.status, "compile_error");
-    EXPECT_EQ(result.reason, "bad_output");
+    EXPECT_EQ(result.reason, Reason::kBadOutput);
     EXPECT_NE(result.message.find(words), std::string::npos) << result.message;
     EXPECT_EQ(read_text(root() / "victim"), "untouched");
   }
@@ -147,7 +147,7 @@ TEST_F(CompileBox, ObjectsThatAreNoObjectsAreRefused) {
   for (const char* instead : {"echo 'INPUT(/etc/passwd)' >$build/0.o", ": >$build/0.o", "ar rc $build/0.o"}) {
     const CompileResult result = compile(std::string("rm $build/0.o; ") + instead);
     EXPECT_EQ(result.status, "compile_error") << instead;
-    EXPECT_NE(result.reason, "") << instead;
+    EXPECT_NE(result.reason, Reason::kNone) << instead;
   }
 }
 
@@ -186,7 +186,7 @@ TEST_F(CompileBox, AProcessThatOutlivesItsStepChangesNothing) {
       "&)",
       "sleep 0.3; cmp -s \"$here/honest.o\" /run/warpgrade/objects/0.o || exit 12");
   // The object may have been changed before the step ended: that is refused, or it was taken as it was.
-  EXPECT_TRUE(result.ok() || result.reason == "unreadable_object") << result.message;
+  EXPECT_TRUE(result.ok() || result.reason == Reason::kUnreadableObject) << result.message;
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(15));
 }
 
@@ -286,7 +286,7 @@ TEST_F(CompileBox, CpuTimeOfAllProcessesEndsACompilation) {
   if (result.seconds > 4.5e-3 * static_cast<double>(limit_.count()))
     GTEST_SKIP() << "others keep this machine busy: " << result.message;
   EXPECT_EQ(result.status, "compile_error");
-  EXPECT_EQ(result.reason, "out_of_time");
+  EXPECT_EQ(result.reason, Reason::kOutOfTime);
   EXPECT_TRUE(result.message.starts_with("the compiler used 1.")) << result.message;
   EXPECT_NE(result.message.find(" s of CPU time, the limit is 1.5 s (load "), std::string::npos)
       << result.message;
@@ -297,7 +297,7 @@ TEST_F(CompileBox, CpuTimeOfAllProcessesEndsACompilation) {
 TEST_F(CompileBox, ACompilationThatSleepsEndsByTheClock) {
   limit_ = std::chrono::milliseconds(400);
   const CompileResult result = compile("sleep 60");
-  EXPECT_EQ(result.reason, "out_of_time");
+  EXPECT_EQ(result.reason, Reason::kOutOfTime);
   EXPECT_TRUE(result.message.starts_with("the compiler did not end within 2 s; it had used 0.0"))
       << result.message;
   EXPECT_NE(result.message.find(" s of CPU time, the limit of which is 0.4 s (load "), std::string::npos)

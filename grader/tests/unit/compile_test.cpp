@@ -322,14 +322,14 @@ TEST(BuildMessages, WhatNvlinkMissesIsToldByFileAndName) {
   const auto missing =
       explain_device_link("nvlink error   : Undefined reference to '_Z4plusff' in 'vector_add.cu'\n");
   ASSERT_TRUE(missing.has_value());
-  EXPECT_EQ(missing->reason, "missing_symbol");
+  EXPECT_EQ(missing->reason, Reason::kMissingSymbol);
   EXPECT_TRUE(missing->message.starts_with("vector_add.cu uses plus(float, float) on the GPU, which none"))
       << missing->message;
   const auto twice = explain_device_link(
       "nvlink error   : Multiple definition of '_Z5twicef' in 'b.cu', first defined in 'a.cu'\n"
       "nvlink fatal   : merge_elf failed\n");
   ASSERT_TRUE(twice.has_value());
-  EXPECT_EQ(twice->reason, "defined_twice");
+  EXPECT_EQ(twice->reason, Reason::kDefinedTwice);
   EXPECT_TRUE(twice->message.starts_with("twice(float) is defined for the GPU in a.cu and b.cu; keep one"))
       << twice->message;
   EXPECT_FALSE(explain_device_link("nvlink fatal   : merge_elf failed\n").has_value());

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "judge/judging/verdict.h"
+#include "record/outcome.h"
 
 namespace warpgrade {
 namespace {
@@ -18,8 +18,8 @@ TEST(DeviceMemoryLimit, WhatIsMissingBeyondTheLimitIsTheSubmissions) {
   EXPECT_FALSE(limit.check(80 * kGiB, "spmm_plan"));  // others ended
   const auto over = limit.check(10 * kGiB, "spmm_plan");
   ASSERT_TRUE(over);
-  EXPECT_EQ(over->verdict, verdicts::kMemoryLimit);
-  EXPECT_EQ(over->reason, "device_memory");
+  EXPECT_EQ(over->verdict, Verdict::kMemoryLimit);
+  EXPECT_EQ(over->reason, Reason::kDeviceMemory);
   EXPECT_EQ(over->message,
             "69632 MiB of device memory are in use after spmm_plan, and the limit is 16384 MiB");
 }
@@ -42,7 +42,7 @@ TEST(DeviceMemoryLimit, ABaselineThatFailsForAnotherReasonIsTheJudgesFault) {
   EXPECT_FALSE(limit.starved("naive", "no memory", kGiB / 4, kGiB / 2));  // the device is full without it
   const auto starved = limit.starved("naive", "no memory", kGiB / 8, 76 * kGiB);
   ASSERT_TRUE(starved);
-  EXPECT_EQ(starved->reason, "device_memory");
+  EXPECT_EQ(starved->reason, Reason::kDeviceMemory);
   EXPECT_NE(starved->message.find("left 128 MiB"), std::string::npos) << starved->message;
   EXPECT_TRUE(limit.starved("naive", "no memory", kGiB / 8, 9 * kGiB));  // a small device, all of it taken
 }

@@ -132,7 +132,7 @@ TEST(ElfSymbols, SurvivesDamagedObjects) {
 TEST(Inspection, VendorLibrariesAndLoadersAreFoundInEveryForm) {
   const auto reason = [&](const std::string& text) {
     const auto finding = inspect_symbols(assembled(text));
-    return finding ? finding->reason : "";
+    return finding ? word_of(finding->reason) : "";
   };
   EXPECT_EQ(reason(".globl spmm_run\nspmm_run: call cudaMalloc\n.weak own_helper\nown_helper: nop\n"), "");
   EXPECT_EQ(reason("call dlopen\n"), "forbidden_library");

@@ -16,7 +16,7 @@
 #include "base/text.h"
 #include "judge/judging/diagnosis.h"
 #include "judge/judging/shared_host_memory.h"
-#include "judge/judging/verdict.h"
+#include "record/outcome.h"
 
 namespace warpgrade {
 namespace {
@@ -69,7 +69,7 @@ TEST(RunnerProcess, AnHonestExchangeIsAnswered) {
 
 struct Expected {
   const char* habit;
-  const char* verdict;
+  Verdict verdict;
   const char* reason;
 };
 
@@ -80,25 +80,25 @@ TEST_P(HostileReply, IsAVerdictOfTheSubmission) {
   ASSERT_TRUE(peer.first().ok());
   const Outcome outcome = peer.run();
   EXPECT_EQ(outcome.verdict, GetParam().verdict) << outcome.message;
-  EXPECT_EQ(outcome.reason, GetParam().reason) << outcome.message;
+  EXPECT_EQ(word_of(outcome.reason), GetParam().reason) << outcome.message;
   EXPECT_EQ(valid_utf8(outcome.message), outcome.message);
   EXPECT_EQ(outcome.message.find('\x1b'), std::string::npos);
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, HostileReply,
-                         testing::Values(Expected{"fault", verdicts::kRuntimeError, "runner_fault"},
-                                         Expected{"throws", verdicts::kRuntimeError, "exception"},
-                                         Expected{"dies", verdicts::kRuntimeError, "crashed"},
-                                         Expected{"aborts", verdicts::kRuntimeError, "crashed"},
-                                         Expected{"silent", verdicts::kTimeLimit, "out_of_time"},
-                                         Expected{"status", verdicts::kCheating, "protocol_violation"},
-                                         Expected{"nan", verdicts::kCheating, "protocol_violation"},
-                                         Expected{"infinity", verdicts::kCheating, "protocol_violation"},
-                                         Expected{"negative", verdicts::kCheating, "protocol_violation"},
-                                         Expected{"magic", verdicts::kCheating, "protocol_violation"},
-                                         Expected{"op", verdicts::kCheating, "protocol_violation"},
-                                         Expected{"short", verdicts::kCheating, "protocol_violation"},
-                                         Expected{"long", verdicts::kCheating, "protocol_violation"}),
+                         testing::Values(Expected{"fault", Verdict::kRuntimeError, "runner_fault"},
+                                         Expected{"throws", Verdict::kRuntimeError, "exception"},
+                                         Expected{"dies", Verdict::kRuntimeError, "crashed"},
+                                         Expected{"aborts", Verdict::kRuntimeError, "crashed"},
+                                         Expected{"silent", Verdict::kTimeLimit, "out_of_time"},
+                                         Expected{"status", Verdict::kCheating, "protocol_violation"},
+                                         Expected{"nan", Verdict::kCheating, "protocol_violation"},
+                                         Expected{"infinity", Verdict::kCheating, "protocol_violation"},
+                                         Expected{"negative", Verdict::kCheating, "protocol_violation"},
+                                         Expected{"magic", Verdict::kCheating, "protocol_violation"},
+                                         Expected{"op", Verdict::kCheating, "protocol_violation"},
+                                         Expected{"short", Verdict::kCheating, "protocol_violation"},
+                                         Expected{"long", Verdict::kCheating, "protocol_violation"}),
                          [](const auto& given) { return std::string(given.param.habit); });
 
 TEST(RunnerProcess, ACallEndsWithWhatIsLeftOfTheCasesTime) {
@@ -111,7 +111,7 @@ TEST(RunnerProcess, ACallEndsWithWhatIsLeftOfTheCasesTime) {
   EXPECT_TRUE(answer.of_case);
   EXPECT_EQ(answer.limit, std::chrono::milliseconds(50));
   const Outcome outcome = peer.runner().explain(answer, "spmm_run");
-  EXPECT_EQ(outcome.verdict, verdicts::kTimeLimit);
+  EXPECT_EQ(outcome.verdict, Verdict::kTimeLimit);
   EXPECT_EQ(outcome.message, "spmm_run was ended: all calls of a case may take 90 s together");
   EXPECT_EQ(budget->rest(), std::chrono::milliseconds(0));
 }
@@ -131,7 +131,7 @@ TEST(RunnerProcess, AReplySentAheadOfItsCommandIsFoundOut) {
   for (const char* habit : {"ahead", "flood"}) {
     Hostile peer(habit);
     EXPECT_TRUE(peer.run().accepted()) << habit;
-    EXPECT_EQ(peer.run().reason, "protocol_violation") << habit;
+    EXPECT_EQ(peer.run().reason, Reason::kProtocolViolation) << habit;
   }
   Hostile peer("talks_first");
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -151,7 +151,7 @@ TEST(RunnerProcess, AFaultThatIsToldBeforeAnyBufferWasTakenMayBeTheMachines) {
   Hostile gone("exits_first");
   EXPECT_THROW(gone.runner().explain(gone.first(), "the start"), JudgeFault);
   Hostile crashed("crashes_first");
-  EXPECT_EQ(crashed.runner().explain(crashed.first(), "the start").reason, "crashed");
+  EXPECT_EQ(crashed.runner().explain(crashed.first(), "the start").reason, Reason::kCrashed);
 }
 
 TEST(RunnerProcess, MemoryThatTheJudgeMapsKeepsItsSize) {
@@ -276,13 +276,13 @@ TEST(ReportLines, WhateverALineHoldsItIsSummedUpAndWritten) {
         if (!value.is_number()) continue;
         ASSERT_TRUE(std::isfinite(value.get<double>())) << key;
       }
-      for (const char* verdict :
-           {verdicts::kAccepted, verdicts::kRuntimeError, verdicts::kWrongAnswer, verdicts::kTimeLimit}) {
+      for (const Verdict verdict :
+           {Verdict::kAccepted, Verdict::kRuntimeError, Verdict::kWrongAnswer, Verdict::kTimeLimit}) {
         Outcome outcome;
         outcome.verdict = verdict;
-        outcome.reason = "cuda_error";
+        outcome.reason = Reason::kCudaError;
         apply_diagnostics(read, outcome);
-        ASSERT_NO_THROW((void)outcome.to_json().dump());
+        ASSERT_NO_THROW((void)nlohmann::json(outcome).dump());
       }
       ASSERT_NO_THROW((void)totals.dump());
     }

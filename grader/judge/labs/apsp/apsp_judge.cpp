@@ -8,9 +8,9 @@
 #include "apsp/oracle.h"
 #include "base/error.h"
 #include "judge/judging/arrays_judge.h"
-#include "judge/judging/verdict.h"
 #include "judge/labs/apsp/real_graph.h"
 #include "judge/labs/apsp/solver.h"
+#include "record/outcome.h"
 
 namespace warpgrade::apsp {
 namespace {
@@ -72,8 +72,8 @@ class ApspJudge : public ArraysJudge {
     const std::int64_t n = graph_.n, row = c.first / n, col = c.first % n;
     mismatches_ = {{{"row", row}, {"col", col}, {"want", c.want}, {"got", c.got}}};
     Outcome outcome;
-    outcome.verdict = verdicts::kWrongAnswer;
-    outcome.reason = c.unchanged == c.wrong ? "not_written" : "mismatch";
+    outcome.verdict = Verdict::kWrongAnswer;
+    outcome.reason = c.unchanged == c.wrong ? Reason::kNotWritten : Reason::kMismatch;
     outcome.message = fmt::format("graph[{},{}] want {} got {}; {} of {} cells are wrong", row, col,
                                   length(c.want), length(c.got), c.wrong, n * n);
     if (!pattern_.empty()) outcome.message += "; " + pattern_;

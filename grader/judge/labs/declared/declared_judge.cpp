@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "judge/judging/arrays_judge.h"
-#include "judge/judging/verdict.h"
 #include "judge/labs/declared/answers_ahead.h"
 #include "judge/labs/declared/case_arrays.h"
 #include "judge/labs/declared/draw.h"
@@ -20,6 +19,7 @@
 #include "judge/labs/declared/repetition_truth.h"
 #include "judge/labs/declared/run_seeds.h"
 #include "judge/measure/random.h"
+#include "record/outcome.h"
 
 namespace warpgrade::declared {
 namespace {
@@ -419,8 +419,8 @@ class DeclaredJudge : public ArraysJudge {
     pattern_ = finding.pattern;
     if (!finding.mismatches.empty()) mismatches_ = finding.mismatches;
     Outcome outcome;
-    outcome.verdict = verdicts::kWrongAnswer;
-    outcome.reason = finding.unwritten ? "not_written" : "mismatch";
+    outcome.verdict = Verdict::kWrongAnswer;
+    outcome.reason = finding.unwritten ? Reason::kNotWritten : Reason::kMismatch;
     outcome.message = plain_line(finding.message, kLongestMessage);
     if (!pattern_.empty()) outcome.message += "; " + pattern_;
     if (hard_ != nullptr) {

@@ -9,9 +9,9 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "judge/judging/arrays_judge.h"
-#include "judge/judging/verdict.h"
 #include "judge/labs/gcn/checks.h"
 #include "judge/labs/gcn/gcn_lab.h"
+#include "record/outcome.h"
 #include "warpgrade/datasets/raw_layer.h"
 
 namespace warpgrade::gcn {
@@ -192,8 +192,8 @@ class GcnJudge : public ArraysJudge {
     }
     const WrongCell& first = c.first.front();
     Outcome outcome;
-    outcome.verdict = verdicts::kWrongAnswer;
-    outcome.reason = c.never_written == c.wrong ? "not_written" : "mismatch";
+    outcome.verdict = Verdict::kWrongAnswer;
+    outcome.reason = c.never_written == c.wrong ? Reason::kNotWritten : Reason::kMismatch;
     outcome.message = fmt::format("out[{},{}] want {} (give or take {:.2g}) got {}; {} of {} cells are wrong",
                                   first.row, first.column, show(first.want), first.bound,
                                   first.never_written ? "nothing" : show(first.got), c.wrong, cells());

@@ -7,9 +7,9 @@
 #include <optional>
 
 #include "judge/judging/arrays_judge.h"
-#include "judge/judging/verdict.h"
 #include "judge/labs/histogram/counting.h"
 #include "judge/labs/histogram/histogram_lab.h"
+#include "record/outcome.h"
 
 namespace warpgrade::histogram {
 namespace {
@@ -102,8 +102,8 @@ class HistogramJudge : public ArraysJudge {
     const std::string cause = explain_sums(want, got, unwritten == wrong, unwritten == 0);
     if (!cause.empty()) pattern_ += (only_last ? ": " : "") + cause;
     Outcome outcome;
-    outcome.verdict = verdicts::kWrongAnswer;
-    outcome.reason = unwritten == wrong ? "not_written" : "mismatch";
+    outcome.verdict = Verdict::kWrongAnswer;
+    outcome.reason = unwritten == wrong ? Reason::kNotWritten : Reason::kMismatch;
     outcome.message =
         fmt::format("counts[{}] want {} got {}; {} of {} bins are wrong", first, want[first],
                     got[first] == kPoison ? "nothing" : std::to_string(got[first]), wrong, bins());

@@ -8,10 +8,10 @@
 
 #include "base/error.h"
 #include "judge/judging/arrays_judge.h"
-#include "judge/judging/verdict.h"
 #include "judge/labs/sampling/checks.h"
 #include "judge/labs/sampling/sampling_lab.h"
 #include "judge/measure/random.h"
+#include "record/outcome.h"
 #include "sampling/tasks.h"
 #include "warpgrade/datasets/csr_file.h"
 
@@ -149,7 +149,7 @@ class SamplingJudge : public ArraysJudge {
     if (auto fault = run_once(run_arguments(kept_seed_))) return fault;
     count_check("same_seed_same_samples", cells());
     if (checks_->fingerprint(fingerprint_seed_) == fingerprint_) return std::nullopt;
-    return wrong("not_repeatable", "the same graph, nodes and seed gave other samples in a second run");
+    return wrong(Reason::kNotRepeatable, "the same graph, nodes and seed gave other samples in a second run");
   }
 
   Arguments refresh_for_timing() override {
@@ -189,11 +189,12 @@ class SamplingJudge : public ArraysJudge {
     const std::string place =
         fmt::format("samples[{},{}] of node {} ({} neighbours)", m.row, m.draw, m.node, m.degree);
     if (found.never_written == found.bad_cells)
-      return wrong("not_written", fmt::format("{} was never written; {} cells in all were never written",
-                                              place, found.bad_cells));
+      return wrong(
+          Reason::kNotWritten,
+          fmt::format("{} was never written; {} cells in all were never written", place, found.bad_cells));
     const std::string want = m.degree == 0 ? "kNoNeighbour (-1)" : "one of its neighbours";
     pattern_ = describe(found);
-    return wrong(m.degree == 0 ? "zero_degree" : "not_a_neighbour",
+    return wrong(m.degree == 0 ? Reason::kZeroDegree : Reason::kNotANeighbour,
                  fmt::format("{} want {} got {}; {} cells are wrong{}{}", place, want, m.got, found.bad_cells,
                              pattern_.empty() ? "" : "; ", pattern_));
   }
@@ -244,12 +245,13 @@ class SamplingJudge : public ArraysJudge {
   std::optional<Outcome> accept(const std::optional<Rejection>& rejection) {
     count_check("uniformity", 0);
     if (!rejection) return std::nullopt;
-    return wrong(rejection->test == "uniformity" ? "not_uniform" : "not_independent_" + rejection->test,
+    return wrong(rejection->test == "uniformity" ? Reason::kNotUniform
+                                                 : reason_named("not_independent_" + rejection->test),
                  rejection->what);
   }
 
-  static Outcome wrong(const std::string& reason, const std::string& message) {
-    return {verdicts::kWrongAnswer, reason, message, {}};
+  static Outcome wrong(Reason reason, const std::string& message) {
+    return {Verdict::kWrongAnswer, reason, message};
   }
 
   std::int64_t count() const { return static_cast<std::int64_t>(nodes_.size()); }

@@ -7,11 +7,11 @@
 
 #include "base/hash.h"
 #include "judge/judging/case_judge.h"
-#include "judge/judging/verdict.h"
 #include "judge/labs/spmm/far_columns.h"
 #include "judge/labs/spmm/pattern.h"
 #include "judge/labs/spmm/spmm_buffers.h"
 #include "judge/labs/spmm/spmm_lab.h"
+#include "record/outcome.h"
 #include "warpgrade/datasets/csr_file.h"
 #include "warpgrade/datasets/variant.h"
 
@@ -107,18 +107,18 @@ class SpmmJudge : public CaseJudge {
       mismatches_.push_back(std::move(item));
     }
     Outcome outcome;
-    outcome.verdict = verdicts::kWrongAnswer;
+    outcome.verdict = Verdict::kWrongAnswer;
     const std::string precision = describe_precision(check);
     if (check.bad_cells == 0) {  // each cell within its bound, all of them together not
-      outcome.reason = "low_precision";
+      outcome.reason = Reason::kLowPrecision;
       outcome.message = precision;
       pattern_ = precision;
       return outcome;
     }
     const bool exact = check.not_exact == check.bad_cells;
-    outcome.reason = check.never_written == check.bad_cells ? "not_written"
-                     : exact                                ? "not_exact"
-                                                            : "mismatch";
+    outcome.reason = check.never_written == check.bad_cells ? Reason::kNotWritten
+                     : exact                                ? Reason::kNotExact
+                                                            : Reason::kMismatch;
     if (!check.first.empty()) {
       const Mismatch& cell = check.first.front();
       const std::string got = std::isnan(cell.got) ? "nan" : fmt::format("{:.9g}", cell.got);

@@ -1,0 +1,243 @@
+// One table a struct says how it stands in JSON: `static constexpr auto fields()` gives each field's name,
+// place and meaning. Reading, writing and the JSON Schema follow from it. What a table does not know (a newer
+// field, a value of another type) is kept in `other` and written again, so that no reader loses anything.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <vector>
+
+#include "record/verdict.h"
+
+namespace warpgrade::record {
+
+// What has such a table derives from it.
+struct Object {
+  nlohmann::json other;
+  bool operator==(const Object&) const = default;
+};
+
+template <class Struct, class Value>
+struct Field {
+  std::string_view name;
+  Value Struct::*place;
+  std::string_view help;
+  std::string_view older = "";  // its name in records of before
+};
+
+template <class Struct, class Value>
+constexpr Field<Struct, Value> field(std::string_view name, Value Struct::*place, std::string_view help,
+                                     std::string_view older = "") {
+  return {name, place, help, older};
+}
+
+template <class T>
+concept HasFields = requires(const T& t) {
+  T::fields();
+  t.other;
+};
+
+template <class T>
+struct IsOptional : std::false_type {};
+template <class T>
+struct IsOptional<std::optional<T>> : std::true_type {};
+template <class T>
+struct IsList : std::false_type {};
+template <class T>
+struct IsList<std::vector<T>> : std::true_type {};
+template <class T>
+struct IsMap : std::false_type {};
+template <class T>
+struct IsMap<std::map<std::string, T>> : std::true_type {};
+
+// A value that is not known is absent.
+template <class T>
+bool is_absent(const T& value) {
+  if constexpr (std::is_same_v<T, nlohmann::json>)
+    return value.is_null();
+  else if constexpr (IsOptional<T>::value)
+    return !value;
+  else if constexpr (std::is_same_v<T, std::string> || IsList<T>::value || IsMap<T>::value)
+    return value.empty();
+  else if constexpr (std::is_same_v<T, Reason>)
+    return value == Reason::kNone;
+  else if constexpr (HasFields<T>)
+    return value == T();
+  else
+    return false;
+}
+
+template <class T>
+nlohmann::json to_value(const T& value);
+
+// False: it is of another type, or a word that is not known, and `value` is as before.
+template <class T>
+bool take(const nlohmann::json& json, T& value);
+
+template <HasFields T>
+nlohmann::json to_object(const T& value) {
+  nlohmann::json json = value.other.is_object() ? value.other : nlohmann::json::object();
+  std::apply(
+      [&](const auto&... each) {
+        ((is_absent(value.*each.place) || json.contains(each.name)
+              ? void()
+              : void(json[std::string(each.name)] = to_value(value.*each.place))),
+         ...);
+      },
+      T::fields());
+  return json;
+}
+
+template <HasFields T>
+T from_object(const nlohmann::json& json) {
+  T value;
+  for (const auto& [name, part] : json.items()) {
+    const auto takes = [&](const auto& each) {
+      return (each.name == name || (!each.older.empty() && each.older == name)) &&
+             take(part, value.*each.place);
+    };
+    if (!std::apply([&](const auto&... each) { return (takes(each) || ...); }, T::fields()))
+      value.other[name] = part;
+  }
+  return value;
+}
+
+template <class T>
+nlohmann::json to_value(const T& value) {
+  if constexpr (HasFields<T>) {
+    return to_object(value);
+  } else if constexpr (IsOptional<T>::value) {
+    return to_value(*value);
+  } else if constexpr (IsList<T>::value) {
+    nlohmann::json list = nlohmann::json::array();
+    for (const auto& item : value) list.push_back(to_value(item));
+    return list;
+  } else if constexpr (IsMap<T>::value) {
+    nlohmann::json map = nlohmann::json::object();
+    for (const auto& [name, item] : value) map[name] = to_value(item);
+    return map;
+  } else {
+    return value;
+  }
+}
+
+template <class T>
+bool take(const nlohmann::json& json, T& value) {
+  if constexpr (std::is_same_v<T, nlohmann::json>) {
+    value = json;
+    return true;
+  } else if constexpr (HasFields<T>) {
+    if (json.is_object()) value = from_object<T>(json);
+    return json.is_object();
+  } else if constexpr (IsOptional<T>::value) {
+    typename T::value_type inner{};
+    if (!take(json, inner)) return false;
+    value = std::move(inner);
+    return true;
+  } else if constexpr (IsList<T>::value) {
+    T list;
+    for (const auto& item : json)
+      if (!take(item, list.emplace_back())) return false;
+    if (json.is_array()) value = std::move(list);
+    return json.is_array();
+  } else if constexpr (IsMap<T>::value) {
+    if (!json.is_object()) return false;
+    T map;
+    for (const auto& [name, item] : json.items())
+      if (!take(item, map[name])) return false;
+    value = std::move(map);
+    return true;
+  } else if constexpr (std::is_same_v<T, Verdict> || std::is_same_v<T, Reason>) {
+    if (!json.is_string()) return false;
+    const T named = json.get<T>();
+    value = named;
+    return named != T::kUnknown;
+  } else if constexpr (std::is_same_v<T, bool>) {
+    if (json.is_boolean()) value = json.get<bool>();
+    return json.is_boolean();
+  } else if constexpr (std::is_integral_v<T>) {
+    if (json.is_number_integer()) value = json.get<T>();
+    return json.is_number_integer();
+  } else if constexpr (std::is_floating_point_v<T>) {
+    if (json.is_number()) value = json.get<T>();
+    return json.is_number();
+  } else {
+    static_assert(std::is_same_v<T, std::string>);
+    if (json.is_string()) value = json.get<std::string>();
+    return json.is_string();
+  }
+}
+
+template <HasFields T>
+void to_json(nlohmann::json& json, const T& value) {
+  json = to_object(value);
+}
+template <HasFields T>
+void from_json(const nlohmann::json& json, T& value) {
+  value = from_object<T>(json);
+}
+
+// Writes of each struct its schema (JSON Schema 2020-12) below `$defs`; the schema of a field refers there.
+class SchemaWriter {
+ public:
+  template <class T>
+  nlohmann::json schema_of() {
+    using nlohmann::json;
+    if constexpr (HasFields<T>) {
+      const std::string name(T::kName);
+      if (known_.insert(name).second) {
+        json properties = json::object();
+        std::apply([&](const auto&... each) { (add(properties, each), ...); }, T::fields());
+        definitions[name] = {{"type", "object"}, {"description", T::kHelp}, {"properties", properties}};
+      }
+      return {{"$ref", "#/$defs/" + name}};
+    } else if constexpr (IsOptional<T>::value) {
+      return schema_of<typename T::value_type>();
+    } else if constexpr (IsList<T>::value) {
+      return {{"type", "array"}, {"items", schema_of<typename T::value_type>()}};
+    } else if constexpr (IsMap<T>::value) {
+      return {{"type", "object"}, {"additionalProperties", schema_of<typename T::mapped_type>()}};
+    } else if constexpr (std::is_same_v<T, Verdict>) {
+      return {{"$ref", "#/$defs/Verdict"}};
+    } else if constexpr (std::is_same_v<T, Reason>) {
+      return {{"$ref", "#/$defs/Reason"}};
+    } else if constexpr (std::is_same_v<T, bool>) {
+      return {{"type", "boolean"}};
+    } else if constexpr (std::is_integral_v<T>) {
+      return {{"type", "integer"}};
+    } else if constexpr (std::is_floating_point_v<T>) {
+      return {{"type", "number"}};
+    } else if constexpr (std::is_same_v<T, std::string>) {
+      return {{"type", "string"}};
+    } else {
+      return json::object();  // anything
+    }
+  }
+
+  nlohmann::json definitions = nlohmann::json::object();
+
+ private:
+  template <class F>
+  void add(nlohmann::json& properties, const F& each) {
+    using Value = std::remove_cvref_t<decltype(value_type(each))>;
+    nlohmann::json schema = schema_of<Value>();
+    schema["description"] = each.help;
+    properties[std::string(each.name)] = schema;
+    if (each.older.empty()) return;
+    schema["deprecated"] = true;
+    properties[std::string(each.older)] = schema;
+  }
+  template <class S, class V>
+  static V value_type(const Field<S, V>&);
+
+  std::set<std::string> known_;
+};
+
+}  // namespace warpgrade::record
