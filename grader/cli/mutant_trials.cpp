@@ -49,8 +49,8 @@ std::vector<std::string> schedules_for(const std::string& operation) {
 bool shows_in_small_shapes(const Mutant& mutant) {
   return mutant.operation != "offset_32";
 }
-bool is_large(const CaseInput& input) {
-  return input.spec.set == "large";
+bool is_large(const Case& input) {
+  return input.set == "large";
 }
 
 // Instructions with one key are reached together: those of a block, but for their guards.
@@ -135,7 +135,7 @@ void MutantTrials::run() {
 
 std::vector<std::string> MutantTrials::correctness_cases() const {
   std::vector<std::string> ids;
-  for (const CaseSpec& c : find_lab(options_.lab).cases())
+  for (const Case& c : find_lab(options_.lab).cases())
     if (c.kind == "correctness") ids.push_back("?" + c.id);  // a real graph may not be on this machine
   if (ids.empty()) throw UsageError("lab {} has no correctness case", options_.lab);
   return ids;
@@ -180,19 +180,19 @@ void MutantTrials::compile() {
   }
 }
 
-std::vector<CaseInput> MutantTrials::cases_for(const Mutant& mutant) const {
-  std::vector<CaseInput> cases = solutions_[mutant.solution].cases;
+std::vector<Case> MutantTrials::cases_for(const Mutant& mutant) const {
+  std::vector<Case> cases = solutions_[mutant.solution].cases;
   if (shows_in_small_shapes(mutant)) std::erase_if(cases, is_large);
   return cases;
 }
 
 JudgeJob MutantTrials::job(std::size_t solution, const Environment& environment) const {
-  const std::vector<CaseInput>& known = solutions_[solution].cases;
+  const std::vector<Case>& known = solutions_[solution].cases;
   return job(solution, environment, known.empty() ? run_->cases() : known);
 }
 
 JudgeJob MutantTrials::job(std::size_t solution, const Environment& environment,
-                           std::vector<CaseInput> cases) const {
+                           std::vector<Case> cases) const {
   const Judging::Share share;
   JudgeJob job = judging_->job_for(solution, std::move(cases), share);
   job.context.run_seed = Sha256().part(std::to_string(options_.seed)).hex();
@@ -237,10 +237,10 @@ void MutantTrials::judge_unchanged(std::size_t solution, JudgeServer& judge) {
     throw UsageError("{} itself is not accepted in case {}: {}", id, answer.by, answer.verdict);
   Solution& own = solutions_[solution];
   own.cases = run_->cases();
-  const auto wall_s = [&](const CaseInput& input) { return answer.wall_s.at(input.spec.id); };
+  const auto wall_s = [&](const Case& input) { return answer.wall_s.at(input.id); };
   std::stable_sort(own.cases.begin(), own.cases.end(),
-                   [&](const CaseInput& x, const CaseInput& y) { return wall_s(x) < wall_s(y); });
-  for (const CaseInput& input : own.cases) {
+                   [&](const Case& x, const Case& y) { return wall_s(x) < wall_s(y); });
+  for (const Case& input : own.cases) {
     double& slowest_s = is_large(input) ? own.slowest_large_s : own.slowest_s;
     slowest_s = std::max(slowest_s, wall_s(input));
   }
@@ -250,7 +250,7 @@ void MutantTrials::judge_unchanged(std::size_t solution, JudgeServer& judge) {
 // Solutions choose among kernels by sizes. Mutants of one that no case launches need no trial each.
 void MutantTrials::note_launched(std::size_t solution, JudgeServer& judge) {
   Solution& own = solutions_[solution];
-  std::vector<CaseInput> cases = own.cases;
+  std::vector<Case> cases = own.cases;
   std::erase_if(cases, is_large);
   own.launched = ask(judge, job(solution, {{"WARPEMU_CHECKS", "counters"}}, std::move(cases))).launched;
 }
@@ -280,15 +280,15 @@ const MutantTrials::Own& MutantTrials::own_outputs(JudgeServer& judge, std::size
   JudgeJob each = job(solution, environment, shapes_);
   each.context.first_refusal_ends = false;
   const Answer answer = ask(judge, std::move(each));
-  for (const CaseInput& shape : shapes_) {
-    const std::string& id = shape.spec.id;
+  for (const Case& shape : shapes_) {
+    const std::string& id = shape.id;
     if (std::find(answer.passed.begin(), answer.passed.end(), id) == answer.passed.end()) continue;
     own.outputs[id] = answer.outputs.at(id);
     own.shapes.push_back(shape);
   }
-  const auto wall_s = [&](const CaseInput& shape) { return answer.wall_s.at(shape.spec.id); };
+  const auto wall_s = [&](const Case& shape) { return answer.wall_s.at(shape.id); };
   std::stable_sort(own.shapes.begin(), own.shapes.end(),
-                   [&](const CaseInput& x, const CaseInput& y) { return wall_s(x) < wall_s(y); });
+                   [&](const Case& x, const Case& y) { return wall_s(x) < wall_s(y); });
   own.shapes.resize(std::min(own.shapes.size(), options_.shapes));
   return own;
 }
@@ -301,9 +301,9 @@ void MutantTrials::look_where_it_shows(JudgeServer& judge, Mutant& mutant, const
   const Own& own = own_outputs(judge, mutant.solution, schedule);
   const Environment environment = environment_of(mutant, schedule);
   const auto words_of = [&](const std::string& id) {
-    const auto found = std::find_if(own.shapes.begin(), own.shapes.end(),
-                                    [&](const CaseInput& shape) { return shape.spec.id == id; });
-    return found == own.shapes.end() ? "case " + id : "random shape " + shape_words(found->spec);
+    const auto found =
+        std::find_if(own.shapes.begin(), own.shapes.end(), [&](const Case& shape) { return shape.id == id; });
+    return found == own.shapes.end() ? "case " + id : "random shape " + shape_words(*found);
   };
   const auto compare = [&](const Outputs& outputs) {
     for (const auto& [id, of_runs] : outputs) {
@@ -476,7 +476,7 @@ void MutantTrials::tell(VerifyProgress::Step& step, double share) {
 
 std::vector<std::string> MutantTrials::cases() const {
   std::vector<std::string> ids;
-  for (const CaseInput& input : run_->cases()) ids.push_back(input.spec.id);
+  for (const Case& input : run_->cases()) ids.push_back(input.id);
   return ids;
 }
 

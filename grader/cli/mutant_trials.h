@@ -54,12 +54,12 @@ class MutantTrials {
   };
   // What the solution itself writes, by the order of warps.
   struct Own {
-    std::vector<CaseInput> shapes;  // that it is right in, the cheapest first
-    Outputs outputs;                // of cases and shapes
-    bool is_known = false;          // both were found
+    std::vector<Case> shapes;  // that it is right in, the cheapest first
+    Outputs outputs;           // of cases and shapes
+    bool is_known = false;     // both were found
   };
   struct Solution {
-    std::vector<CaseInput> cases;               // the cheapest first
+    std::vector<Case> cases;                    // the cheapest first
     std::set<std::string> launched;             // titles of the kernels that the cases launch
     double slowest_s = 0, slowest_large_s = 0;  // of those that are not large, and of those that are
     std::map<std::string, Own> own;
@@ -70,9 +70,9 @@ class MutantTrials {
   std::vector<std::string> correctness_cases() const;
   void copy_solutions() const;
   using Environment = std::map<std::string, std::string>;
-  std::vector<CaseInput> cases_for(const Mutant& mutant) const;
+  std::vector<Case> cases_for(const Mutant& mutant) const;
   JudgeJob job(std::size_t solution, const Environment& environment) const;
-  JudgeJob job(std::size_t solution, const Environment& environment, std::vector<CaseInput> cases) const;
+  JudgeJob job(std::size_t solution, const Environment& environment, std::vector<Case> cases) const;
   Answer ask(JudgeServer& judge, JudgeJob job) const;
   void compile();
   void judge_unchanged(std::size_t solution, JudgeServer& judge);
@@ -101,7 +101,7 @@ class MutantTrials {
   std::optional<ClassRun> run_;
   std::optional<Judging> judging_;
   const std::vector<HarmlessMutant>& harmless_;
-  std::vector<CaseInput> shapes_;
+  std::vector<Case> shapes_;
   std::deque<Solution> solutions_;
   double wall_s_ = 0;
   std::vector<Mutant> mutants_;

@@ -59,11 +59,11 @@ struct Span {
 
 class Shapes {
  public:
-  Shapes(const Lab& lab, const std::vector<CaseInput>& cases, std::uint64_t seed) : lab_(lab), random_(seed) {
+  Shapes(const Lab& lab, const std::vector<Case>& cases, std::uint64_t seed) : lab_(lab), random_(seed) {
     std::set<std::string> here;
-    for (const CaseInput& input : cases) {
-      here.insert(input.spec.id);
-      if (!input.spec.drawn) files_.try_emplace(input.spec.dataset, input.file);
+    for (const Case& input : cases) {
+      here.insert(input.id);
+      if (!input.drawn) files_.try_emplace(input.dataset, input.file);
     }
     const auto file = project_root() / "reference" / lab.name() / "lab.yaml";
     const YamlPlace root = YamlPlace::parse(read_text(file), file.string());
@@ -82,8 +82,8 @@ class Shapes {
     std::sort(sizes_.begin(), sizes_.end());
   }
 
-  std::vector<CaseInput> draw(std::size_t count) {
-    std::vector<CaseInput> found;
+  std::vector<Case> draw(std::size_t count) {
+    std::vector<Case> found;
     std::set<std::string> known;
     for (const json& item : items_) known.insert(words_of(item));
     constexpr std::size_t kTries = 50;
@@ -147,15 +147,16 @@ class Shapes {
   }
 
   // Nothing where the lab refuses it, or its dataset is not on this machine.
-  std::optional<CaseInput> case_of(const json& item) const {
+  std::optional<Case> case_of(const json& item) const {
     try {
       const std::string text = json_text(json::array({item}));
-      std::vector<CaseSpec> specs = lab_.read_cases(YamlPlace::parse(text, "shape"));
-      CaseSpec& spec = specs.front();
-      if (spec.drawn) return CaseInput{std::move(spec), {}};
+      std::vector<Case> specs = lab_.read_cases(YamlPlace::parse(text, "shape"));
+      Case& spec = specs.front();
+      if (spec.drawn) return std::move(spec);
       const auto file = files_.find(spec.dataset);
       if (file == files_.end()) return std::nullopt;
-      return CaseInput{std::move(spec), file->second};
+      spec.file = file->second;
+      return std::move(spec);
     } catch (const UsageError&) {
       return std::nullopt;
     }
@@ -171,16 +172,15 @@ class Shapes {
 
 }  // namespace
 
-std::vector<CaseInput> random_shapes(const Lab& lab, const std::vector<CaseInput>& cases, std::uint64_t seed,
-                                     std::size_t count) {
+std::vector<Case> random_shapes(const Lab& lab, const std::vector<Case>& cases, std::uint64_t seed,
+                                std::size_t count) {
   return Shapes(lab, cases, seed).draw(count);
 }
 
-std::string shape_words(const CaseSpec& shape) {
-  json words = shape.details.contains("case") ? shape.details.at("case") : shape.details;
-  for (const char* key : {"id", "why", "set", "kind"}) words.erase(key);
-  std::string text =
-      shape.details.contains("case") ? "" : fmt::format("{}, width {}", shape.dataset, shape.k);
+std::string shape_words(const Case& shape) {
+  const bool declared = !shape.parameters.empty();
+  const json words = declared ? typed::to_value(shape.parameters) : shape.details;
+  std::string text = declared ? "" : fmt::format("{}, width {}", shape.dataset, shape.width);
   for (const auto& [key, value] : words.items())
     text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", key,
                         value.is_string() ? value.get<std::string>() : value.dump());

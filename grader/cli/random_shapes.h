@@ -13,10 +13,10 @@ namespace warpgrade {
 // whole numbers are drawn between the least and the greatest that any case has, and is rarely larger than
 // most correctness cases; a case with draws of its own gets none larger than its own. `cases`: those that
 // this machine can judge, whose datasets are used.
-std::vector<CaseInput> random_shapes(const Lab& lab, const std::vector<CaseInput>& cases, std::uint64_t seed,
-                                     std::size_t count);
+std::vector<Case> random_shapes(const Lab& lab, const std::vector<Case>& cases, std::uint64_t seed,
+                                std::size_t count);
 
 // "rows: 33, cols: 131", for messages.
-std::string shape_words(const CaseSpec& shape);
+std::string shape_words(const Case& shape);
 
 }  // namespace warpgrade
