@@ -42,7 +42,8 @@ def test_kept_records_are_as_it_says(archive: Path) -> None:
 def test_it_refuses_what_is_no_record() -> None:
     validator = jsonschema.Draft202012Validator(SCHEMA)
     record = records_in(OF_BEFORE)[0]
-    for outcome in ({"verdict": "right"}, {"verdict": "accepted", "reason": "because"}, {"verdict": 1}, []):
+    wrong: list[object] = [{"verdict": "right"}, {"verdict": "accepted", "reason": "because"}, {"verdict": 1}, []]
+    for outcome in wrong:
         assert not validator.is_valid({**record, "outcome": outcome}), outcome
 
 

@@ -71,6 +71,8 @@ TEST(RecordMapping, WritesKeptRecordsAsTheyWere) {
       again["case"].erase("details");
       kept["case"]["width"] = kept["case"].at("k");  // the one name that has changed
       kept["case"].erase("k");
+      for (const char* none : {"ratios", "ratios_with_host"})  // what is empty is absent
+        if (kept.contains(none) && kept[none].empty()) kept.erase(none);
       ASSERT_EQ(again, kept) << entry.path() << ": " << line.substr(0, 200);
     }
   }
