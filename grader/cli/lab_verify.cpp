@@ -58,9 +58,9 @@ fs::path graph_file(const std::string& graph) {
                    graph);
 }
 
-class Verification {
+class LabVerification {
  public:
-  Verification(const VerifyOptions& options, LabDeclaration lab)
+  LabVerification(const VerifyOptions& options, LabDeclaration lab)
       : options_(options),
         lab_(std::move(lab)),
         reference_(project_root() / "reference" / lab_.name),
@@ -389,7 +389,7 @@ int verify_lab(const VerifyOptions& options) {
   if (!lab)
     throw UsageError("lab {} is written in C++ (grader/judge/labs/{}), and has tests of its own", options.lab,
                      options.lab);
-  return Verification(options, std::move(*lab)).run();
+  return LabVerification(options, std::move(*lab)).run();
 }
 
 }  // namespace warpgrade

@@ -97,19 +97,19 @@ int list_cases(const Lab& lab, const std::optional<fs::path>& policy, bool as_js
   const fs::path file = policy_file(lab, policy);
   const bool has_policy = policy || fs::exists(file);  // a lab may be without one
   const Policy own = has_policy ? load_policy(file, vocabulary_of(lab)) : Policy{};
-  const std::vector<CaseSpec> cases = all_cases(lab, own);
+  const std::vector<Case> cases = all_cases(lab, own);
   if (as_json) {
     json one = described(lab);
     one["schema"] = "warpgrade.lab_cases.v1";
     one["flags"] = flags_of(own);
     one["cases"] = json::array();
-    for (const CaseSpec& spec : cases)
+    for (const Case& spec : cases)
       one["cases"].push_back({{"id", spec.id}, {"kind", spec.kind}, {"set", spec.set}, {"why", spec.why}});
     fmt::print("{}\n", json_text(one, 1));
     return kExitGraded;
   }
   std::vector<std::vector<std::string>> rows{{"case", "kind", "set", "what it is for"}};
-  for (const CaseSpec& spec : cases) rows.push_back({spec.id, spec.kind, spec.set, spec.why});
+  for (const Case& spec : cases) rows.push_back({spec.id, spec.kind, spec.set, spec.why});
   tell("{}\nflags that submission.yaml may ask for: {}\n", format_table(rows), fmt::join(flags_of(own), " "));
   if (const std::string mutants = mutants_words(lab.name()); !mutants.empty())
     tell("{}{}\n", mutants,

@@ -51,14 +51,14 @@ struct RunShares {
 RunShares shares_of(const RunFolder& folder) {
   RunShares shares;
   KnownRates known;
-  for (const json& record : folder.read_records(score_fields())) {
-    if (!outcome_of(record).accepted()) continue;
+  for (const Record record : folder.read_records(score_fields())) {
+    if (!record.outcome.accepted()) continue;
     const auto limit = limit_of_record(record, known.of(record));
     if (!limit) continue;
-    const std::string id = record.at("case").at("id");
+    const std::string& id = record.test_case.id;
     if (!shares.cases.contains(id)) shares.order.push_back(id);
     shares.cases[id].limit = *limit;
-    shares.cases[id].by_submission[record.at("submission").at("id")] = limit->at("share");
+    shares.cases[id].by_submission[record.submission.id] = limit->at("share");
   }
   shares.rates = known.first();
   return shares;

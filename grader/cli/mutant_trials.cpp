@@ -53,8 +53,8 @@ std::vector<std::string> schedules_for(const std::string& operation) {
 bool shows_in_shapes(const Mutant& mutant) {
   return mutant.operation != "offset_32";
 }
-bool is_large(const CaseInput& input) {
-  return input.spec.set == "large";
+bool is_large(const Case& input) {
+  return input.set == "large";
 }
 
 std::string name_of(const Mutant& mutant) {
@@ -95,7 +95,7 @@ void MutantTrials::run() {
   judging_.emplace(*run_, quiet_);
   const auto begin = std::chrono::steady_clock::now();
   solutions_.resize(run_->submissions().size());
-  for (const CaseInput& input : run_->cases()) (is_large(input) ? large_ : cases_).push_back(input);
+  for (const Case& input : run_->cases()) (is_large(input) ? large_ : cases_).push_back(input);
   // Twice as many as are wanted: those that take long are left out.
   shapes_ = random_shapes(run_->lab(), run_->cases(), options_.seed, 2 * options_.shapes);
   compile();
@@ -151,7 +151,7 @@ void MutantTrials::in_parallel(std::size_t count,
 
 std::vector<std::string> MutantTrials::correctness_cases() const {
   std::vector<std::string> ids;
-  for (const CaseSpec& c : find_lab(options_.lab).cases())
+  for (const Case& c : find_lab(options_.lab).cases())
     if (c.kind == "correctness") ids.push_back("?" + c.id);  // a real graph may not be on this machine
   if (ids.empty()) throw UsageError("lab {} has no correctness case", options_.lab);
   return ids;
@@ -197,7 +197,7 @@ void MutantTrials::compile() {
 }
 
 JudgeJob MutantTrials::job(std::size_t solution, const Environment& environment,
-                           std::vector<CaseInput> cases) const {
+                           std::vector<Case> cases) const {
   const Judging::Share share;
   JudgeJob job = judging_->job_for(solution, std::move(cases), share);
   job.context.run_seed = Sha256().part(std::to_string(options_.seed)).hex();
@@ -238,8 +238,8 @@ void MutantTrials::judge_unchanged(JudgeServer& judge, std::size_t solution) {
 }
 
 // `may_fail`: of inputs that it is not right in, which say nothing.
-MutantTrials::Own MutantTrials::own(JudgeServer& judge, std::size_t solution,
-                                    const std::vector<CaseInput>& inputs, bool may_fail) const {
+MutantTrials::Own MutantTrials::own(JudgeServer& judge, std::size_t solution, const std::vector<Case>& inputs,
+                                    bool may_fail) const {
   Own own;
   own.is_known = true;
   if (inputs.empty()) return own;
@@ -249,11 +249,11 @@ MutantTrials::Own MutantTrials::own(JudgeServer& judge, std::size_t solution,
   if (!may_fail && (answer.refused || answer.faulted))
     throw UsageError("{} itself is not accepted in case {}: {}", run_->submissions()[solution].id, answer.by,
                      answer.verdict);
-  for (const CaseInput& input : inputs)
-    if (std::find(answer.passed.begin(), answer.passed.end(), input.spec.id) != answer.passed.end())
+  for (const Case& input : inputs)
+    if (std::find(answer.passed.begin(), answer.passed.end(), input.id) != answer.passed.end())
       own.inputs.push_back(input);
-  std::stable_sort(own.inputs.begin(), own.inputs.end(), [&](const CaseInput& x, const CaseInput& y) {
-    return answer.wall_s.at(x.spec.id) < answer.wall_s.at(y.spec.id);
+  std::stable_sort(own.inputs.begin(), own.inputs.end(), [&](const Case& x, const Case& y) {
+    return answer.wall_s.at(x.id) < answer.wall_s.at(y.id);
   });
   own.wall_s = std::move(answer.wall_s);
   own.reached = std::move(answer.reached);
@@ -278,7 +278,7 @@ std::map<std::pair<std::string, std::string>, std::size_t> MutantTrials::never_l
 
 // What the solution itself does there, found when it is needed first.
 const MutantTrials::Own& MutantTrials::known(JudgeServer& judge, std::size_t solution, Own Solution::*of,
-                                             const std::vector<CaseInput>& inputs, bool may_fail) {
+                                             const std::vector<Case>& inputs, bool may_fail) {
   Solution& owner = solutions_[solution];
   const std::lock_guard lock(owner.mutex);
   Own& found = owner.*of;
@@ -355,19 +355,19 @@ MutantTrials::Environment MutantTrials::environment_of(const Mutant& mutant, con
   return environment;
 }
 
-MutantTrials::Answer MutantTrials::judge_in(JudgeServer& judge, Mutant& mutant, const CaseInput& input,
+MutantTrials::Answer MutantTrials::judge_in(JudgeServer& judge, Mutant& mutant, const Case& input,
                                             const std::string& schedule, const Own& own) {
   throw_if_interrupted();
-  const double own_s = own.wall_s.at(input.spec.id);
+  const double own_s = own.wall_s.at(input.id);
   return ask(judge, job(mutant.solution, environment_of(mutant, schedule, own_s), {input}));
 }
 
 // Until one refuses it. Whether any gets to the instruction: the others accept it without a look.
 bool MutantTrials::judge_in_cases(JudgeServer& judge, Mutant& mutant, const Own& own) {
   bool reached = false;
-  for (const CaseInput& input : own.inputs) mutant.passed.push_back(input.spec.id);
-  for (const CaseInput& input : own.inputs) {
-    if (!own.reached.at(input.spec.id).gets_to(mutant)) continue;
+  for (const Case& input : own.inputs) mutant.passed.push_back(input.id);
+  for (const Case& input : own.inputs) {
+    if (!own.reached.at(input.id).gets_to(mutant)) continue;
     reached = true;
     for (const std::string& schedule : schedules_for(mutant.operation)) {
       const Answer answer = judge_in(judge, mutant, input, schedule, own);
@@ -379,19 +379,19 @@ bool MutantTrials::judge_in_cases(JudgeServer& judge, Mutant& mutant, const Own&
         return true;
       }
       if (mutant.shows_in.empty() && !is_own_output(judge, mutant, input, schedule, own, answer.outputs))
-        mutant.shows_in = fmt::format("case {}: other bits, accepted", input.spec.id);
+        mutant.shows_in = fmt::format("case {}: other bits, accepted", input.id);
     }
   }
   return reached;
 }
 
 // As many as are wanted, where the time suffices.
-std::vector<CaseInput> MutantTrials::shapes_for(std::size_t solution) const {
+std::vector<Case> MutantTrials::shapes_for(std::size_t solution) const {
   const Own& cases = solutions_[solution].cases;
-  std::vector<CaseInput> chosen;
+  std::vector<Case> chosen;
   double left_s = kShapesS;
-  for (const CaseInput& shape : shapes_) {
-    const double needed_s = expected_seconds(shape.spec, cases.inputs, cases.wall_s);
+  for (const Case& shape : shapes_) {
+    const double needed_s = expected_seconds(shape, cases.inputs, cases.wall_s);
     if (needed_s > std::min(left_s, kLongestShapeS) || chosen.size() == options_.shapes) continue;
     left_s -= needed_s;
     chosen.push_back(shape);
@@ -403,9 +403,9 @@ std::vector<CaseInput> MutantTrials::shapes_for(std::size_t solution) const {
 // than the solution's own.
 void MutantTrials::look_in_shapes(JudgeServer& judge, Mutant& mutant) {
   const Own& own = known(judge, mutant.solution, &Solution::shapes, shapes_for(mutant.solution), true);
-  for (const CaseInput& shape : own.inputs) {
-    if (!own.reached.at(shape.spec.id).gets_to(mutant)) continue;
-    const std::string words = "random shape " + shape_words(shape.spec);
+  for (const Case& shape : own.inputs) {
+    if (!own.reached.at(shape.id).gets_to(mutant)) continue;
+    const std::string words = "random shape " + shape_words(shape);
     for (const std::string& schedule : schedules_for(mutant.operation)) {
       const Answer answer = judge_in(judge, mutant, shape, schedule, own);
       if (answer.refused) {
@@ -421,9 +421,9 @@ void MutantTrials::look_in_shapes(JudgeServer& judge, Mutant& mutant) {
 
 // Most programs write the same bits in each order of warps: what the solution itself writes in another one is
 // asked only where the bits are others.
-bool MutantTrials::is_own_output(JudgeServer& judge, const Mutant& mutant, const CaseInput& input,
+bool MutantTrials::is_own_output(JudgeServer& judge, const Mutant& mutant, const Case& input,
                                  const std::string& schedule, const Own& own, const Outputs& outputs) {
-  const std::string& id = input.spec.id;
+  const std::string& id = input.id;
   const auto found = outputs.find(id);
   if (found == outputs.end() || found->second == own.outputs.at(id)) return true;
   if (schedule.empty()) return false;
@@ -450,7 +450,7 @@ std::size_t MutantTrials::shapes() const {
 
 std::vector<std::string> MutantTrials::cases() const {
   std::vector<std::string> ids;
-  for (const CaseInput& input : run_->cases()) ids.push_back(input.spec.id);
+  for (const Case& input : run_->cases()) ids.push_back(input.id);
   return ids;
 }
 

@@ -56,7 +56,7 @@ class MutantTrials {
   };
   // Inputs that a solution is right in, the cheapest first, and what it does there.
   struct Own {
-    std::vector<CaseInput> inputs;
+    std::vector<Case> inputs;
     std::map<std::string, double> wall_s;
     std::map<std::string, ReachedInstructions> reached;
     Outputs outputs;
@@ -73,28 +73,27 @@ class MutantTrials {
   std::vector<std::string> correctness_cases() const;
   void copy_solutions() const;
   using Environment = std::map<std::string, std::string>;
-  JudgeJob job(std::size_t solution, const Environment& environment, std::vector<CaseInput> cases) const;
+  JudgeJob job(std::size_t solution, const Environment& environment, std::vector<Case> cases) const;
   Answer ask(JudgeServer& judge, JudgeJob job) const;
   void compile();
   // Calls work(judge, i) for i = 0, 1, ... until it says that nothing is left, in several threads.
   void in_parallel(std::size_t count, const std::function<bool(JudgeServer&, std::size_t)>& work) const;
   void judge_unchanged(JudgeServer& judge, std::size_t solution);
-  Own own(JudgeServer& judge, std::size_t solution, const std::vector<CaseInput>& inputs,
-          bool may_fail) const;
+  Own own(JudgeServer& judge, std::size_t solution, const std::vector<Case>& inputs, bool may_fail) const;
   void list(std::size_t solution);
   bool is_launched(const Mutant& mutant) const;
   std::vector<std::size_t> order() const;
   void judge_mutant(JudgeServer& judge, Mutant& mutant);
   Environment environment_of(const Mutant& mutant, const std::string& schedule, double own_s) const;
   bool judge_in_cases(JudgeServer& judge, Mutant& mutant, const Own& own);
-  std::vector<CaseInput> shapes_for(std::size_t solution) const;
+  std::vector<Case> shapes_for(std::size_t solution) const;
   void look_in_shapes(JudgeServer& judge, Mutant& mutant);
-  Answer judge_in(JudgeServer& judge, Mutant& mutant, const CaseInput& input, const std::string& schedule,
+  Answer judge_in(JudgeServer& judge, Mutant& mutant, const Case& input, const std::string& schedule,
                   const Own& own);
-  bool is_own_output(JudgeServer& judge, const Mutant& mutant, const CaseInput& input,
-                     const std::string& schedule, const Own& own, const Outputs& outputs);
+  bool is_own_output(JudgeServer& judge, const Mutant& mutant, const Case& input, const std::string& schedule,
+                     const Own& own, const Outputs& outputs);
   const Own& known(JudgeServer& judge, std::size_t solution, Own Solution::*of,
-                   const std::vector<CaseInput>& inputs, bool may_fail);
+                   const std::vector<Case>& inputs, bool may_fail);
   void tell(VerifyProgress::Step& step, double share);  // of the work that is done
 
   const MutantsOptions& options_;
@@ -104,7 +103,7 @@ class MutantTrials {
   std::optional<ClassRun> run_;
   std::optional<Judging> judging_;
   const std::vector<HarmlessMutant>& harmless_;
-  std::vector<CaseInput> cases_, large_, shapes_;
+  std::vector<Case> cases_, large_, shapes_;
   std::deque<Solution> solutions_;
   double wall_s_ = 0;
   std::vector<Mutant> mutants_;

@@ -52,9 +52,8 @@ int check(const fs::path& file) {
              policy.timezone);
   if (!policy.cases.empty()) fmt::print("it adds {} cases to the lab's\n", policy.cases.size());
   std::size_t dropped = 0, bonus = 0;
-  for (const CaseSpec& spec : all_cases(find_lab(policy.lab), policy)) {
-    const json words{{"id", spec.id}, {"dataset", spec.dataset}, {"set", spec.set}};
-    is_among(policy.dropped, words) ? ++dropped : bonus += value_of(policy.bonus, words) ? 1 : 0;
+  for (const Case& spec : all_cases(find_lab(policy.lab), policy)) {
+    is_among(policy.dropped, spec) ? ++dropped : bonus += value_of(policy.bonus, spec) ? 1 : 0;
   }
   if (dropped > 0) fmt::print("it drops {} cases\n", dropped);
   if (bonus > 0) fmt::print("{} cases earn bonus points\n", bonus);
@@ -70,7 +69,7 @@ int print_public_cases(const fs::path& file, const fs::path& folder) {
   const YamlPlace list = YamlPlace::parse(read_text(file), file.string())["cases"];
   if (policy.cases.empty()) return kExitGraded;
   std::set<std::string> places;  // of the items that make a public case
-  for (const CaseSpec& spec : policy.cases) {
+  for (const Case& spec : policy.cases) {
     if (spec.set != "public") continue;
     places.insert(spec.place);
     const fs::path dataset =
@@ -124,7 +123,7 @@ std::vector<Sample> samples_of(const Policy& policy) {
   return samples;
 }
 
-json scored(const Policy& policy, const json& cases, const Sample& sample) {
+json scored(const Policy& policy, const std::vector<Case>& cases, const Sample& sample) {
   json submission{{"id", "sample"}, {"title", "sample"}, {"role", "student"}};
   submission.update(sample.about);
   const json run{{"run", "sample"},
@@ -135,7 +134,7 @@ json scored(const Policy& policy, const json& cases, const Sample& sample) {
   std::vector<json> records;
   const int right = static_cast<int>(cases.size()) - sample.wrong;
   for (int i = 0; i < static_cast<int>(cases.size()); ++i) {
-    const json& spec = cases[static_cast<std::size_t>(i)];
+    const Case& spec = cases[static_cast<std::size_t>(i)];
     json record{{"submission", {{"id", "sample"}}},
                 {"case", spec},
                 {"outcome", {{"verdict", i < right ? Verdict::kAccepted : Verdict::kWrongAnswer}}}};
@@ -162,14 +161,8 @@ json scored(const Policy& policy, const json& cases, const Sample& sample) {
 
 int show(const fs::path& file, bool as_json) {
   const Policy policy = checked_policy(file);
-  json cases = json::array();
-  for (const CaseSpec& spec : all_cases(find_lab(policy.lab), policy))
-    if (spec.set != "large")
-      cases.push_back({{"id", spec.id},
-                       {"dataset", spec.dataset},
-                       {"k", spec.k},
-                       {"kind", spec.kind},
-                       {"set", spec.set}});
+  std::vector<Case> cases = all_cases(find_lab(policy.lab), policy);
+  std::erase_if(cases, [](const Case& spec) { return spec.set == "large"; });
   std::vector<std::vector<std::string>> rows{
       {"a submission", "points", "correctness", "speed", "limit", "way there", "lateness"}};
   json list = json::array();

@@ -63,7 +63,7 @@ std::optional<DeviceRates> take_device(const ProfileOptions& options) {
 json judge(const ProfileOptions& options, const fs::path& submission, const fs::path& run) {
   const Lab& lab = find_lab(options.lab);
   const Policy policy = load_policy(policy_file(lab, options.policy), vocabulary_of(lab));
-  const std::vector<CaseSpec> cases = select_cases(lab, policy, {options.test_case}, "emulator");
+  const std::vector<Case> cases = select_cases(lab, policy, {options.test_case}, "emulator");
   if (cases.size() != 1) {
     throw UsageError(
         fmt::format("'{}' names {} cases; give the id of one case: `warpgrade labs {}` lists them",

@@ -60,11 +60,11 @@ struct Span {
 
 class Shapes {
  public:
-  Shapes(const Lab& lab, const std::vector<CaseInput>& cases, std::uint64_t seed) : lab_(lab), random_(seed) {
+  Shapes(const Lab& lab, const std::vector<Case>& cases, std::uint64_t seed) : lab_(lab), random_(seed) {
     std::set<std::string> here;
-    for (const CaseInput& input : cases) {
-      here.insert(input.spec.id);
-      if (!input.spec.drawn) files_.try_emplace(input.spec.dataset, input.file);
+    for (const Case& input : cases) {
+      here.insert(input.id);
+      if (!input.drawn) files_.try_emplace(input.dataset, input.file);
     }
     const auto file = project_root() / "reference" / lab.name() / "lab.yaml";
     const YamlPlace root = YamlPlace::parse(read_text(file), file.string());
@@ -83,8 +83,8 @@ class Shapes {
     std::sort(sizes_.begin(), sizes_.end());
   }
 
-  std::vector<CaseInput> draw(std::size_t count) {
-    std::vector<CaseInput> found;
+  std::vector<Case> draw(std::size_t count) {
+    std::vector<Case> found;
     std::set<std::string> known;
     for (const json& item : items_) known.insert(words_of(item));
     constexpr std::size_t kTries = 50;
@@ -148,15 +148,16 @@ class Shapes {
   }
 
   // Nothing where the lab refuses it, or its dataset is not on this machine.
-  std::optional<CaseInput> case_of(const json& item) const {
+  std::optional<Case> case_of(const json& item) const {
     try {
       const std::string text = json_text(json::array({item}));
-      std::vector<CaseSpec> specs = lab_.read_cases(YamlPlace::parse(text, "shape"));
-      CaseSpec& spec = specs.front();
-      if (spec.drawn) return CaseInput{std::move(spec), {}};
+      std::vector<Case> specs = lab_.read_cases(YamlPlace::parse(text, "shape"));
+      Case& spec = specs.front();
+      if (spec.drawn) return std::move(spec);
       const auto file = files_.find(spec.dataset);
       if (file == files_.end()) return std::nullopt;
-      return CaseInput{std::move(spec), file->second};
+      spec.file = file->second;
+      return std::move(spec);
     } catch (const UsageError&) {
       return std::nullopt;
     }
@@ -172,17 +173,17 @@ class Shapes {
 
 }  // namespace
 
-std::vector<CaseInput> random_shapes(const Lab& lab, const std::vector<CaseInput>& cases, std::uint64_t seed,
-                                     std::size_t count) {
+std::vector<Case> random_shapes(const Lab& lab, const std::vector<Case>& cases, std::uint64_t seed,
+                                std::size_t count) {
   return Shapes(lab, cases, seed).draw(count);
 }
 
 namespace {
 
 // What its numbers multiply to.
-double size_of(const CaseSpec& spec) {
-  const json& words = spec.details.contains("case") ? spec.details.at("case") : spec.details;
-  double size = std::max(1, spec.k);
+double size_of(const Case& spec) {
+  const json words = spec.parameters.empty() ? spec.details : typed::to_value(spec.parameters);
+  double size = std::max(1, spec.width);
   for (const auto& [key, value] : words.items()) {
     const auto number =
         value.is_number_integer() ? value.get<std::int64_t>() : whole_number(value).value_or(1);
@@ -193,26 +194,22 @@ double size_of(const CaseSpec& spec) {
 
 }  // namespace
 
-double expected_seconds(const CaseSpec& shape, const std::vector<CaseInput>& cases,
+double expected_seconds(const Case& shape, const std::vector<Case>& cases,
                         const std::map<std::string, double>& wall_s) {
-  const auto is_alike = [&](const CaseInput& input) {
-    return !shape.drawn && input.spec.dataset == shape.dataset;
-  };
+  const auto is_alike = [&](const Case& input) { return !shape.drawn && input.dataset == shape.dataset; };
   const double size = size_of(shape);
-  const auto ratio = [&](const CaseInput& input) { return size / size_of(input.spec); };
-  const auto nearest =
-      std::min_element(cases.begin(), cases.end(), [&](const CaseInput& x, const CaseInput& y) {
-        return std::pair(!is_alike(x), std::abs(std::log(ratio(x)))) <
-               std::pair(!is_alike(y), std::abs(std::log(ratio(y))));
-      });
-  return nearest == cases.end() ? 0 : wall_s.at(nearest->spec.id) * std::max(1.0, ratio(*nearest));
+  const auto ratio = [&](const Case& input) { return size / size_of(input); };
+  const auto nearest = std::min_element(cases.begin(), cases.end(), [&](const Case& x, const Case& y) {
+    return std::pair(!is_alike(x), std::abs(std::log(ratio(x)))) <
+           std::pair(!is_alike(y), std::abs(std::log(ratio(y))));
+  });
+  return nearest == cases.end() ? 0 : wall_s.at(nearest->id) * std::max(1.0, ratio(*nearest));
 }
 
-std::string shape_words(const CaseSpec& shape) {
-  json words = shape.details.contains("case") ? shape.details.at("case") : shape.details;
-  for (const char* key : {"id", "why", "set", "kind"}) words.erase(key);
-  std::string text =
-      shape.details.contains("case") ? "" : fmt::format("{}, width {}", shape.dataset, shape.k);
+std::string shape_words(const Case& shape) {
+  const bool declared = !shape.parameters.empty();
+  const json words = declared ? typed::to_value(shape.parameters) : shape.details;
+  std::string text = declared ? "" : fmt::format("{}, width {}", shape.dataset, shape.width);
   for (const auto& [key, value] : words.items())
     text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", key,
                         value.is_string() ? value.get<std::string>() : value.dump());

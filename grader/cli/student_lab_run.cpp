@@ -44,8 +44,8 @@ void StudentLabRun::compile_ahead(const std::string& backend) {
       options.for_gpu = chosen.name == "cuda";
       if (is_python(submission)) {
         const Lab& lab = find_lab(lab_);
-        const std::vector<CaseSpec> cases = lab.cases();
-        const auto is_drawn = [](const CaseSpec& spec) { return spec.drawn; };
+        const std::vector<Case> cases = lab.cases();
+        const auto is_drawn = [](const Case& spec) { return spec.drawn; };
         // What is compiled follows from inputs that nobody has looked for yet.
         if (!std::all_of(cases.begin(), cases.end(), is_drawn)) return;
         options.dry_run_cases = lab.dry_run_cases({});

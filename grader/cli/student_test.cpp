@@ -42,7 +42,7 @@ struct Options {
   std::optional<fs::path> policy;  // whose cases are run as well; none: each lab's
 };
 
-bool is_asked_for(const CaseSpec& spec, const Options& options, const std::string& backend) {
+bool is_asked_for(const Case& spec, const Options& options, const std::string& backend) {
   if (spec.emulator_only && backend == "cuda") return false;
   if (options.case_pattern.empty()) return spec.set == "public";
   const char* pattern = options.case_pattern.c_str();
@@ -60,7 +60,7 @@ Runs find_runs(const Options& options, const std::string& backend) {
     auto run = std::make_shared<StudentLabRun>(
         StudentRunOptions{options.backend, options.folder, options.policy}, lab->name());
     const Policy policy = load_policy(policy_file(*lab, options.policy), vocabulary_of(*lab));
-    for (const CaseSpec& spec : all_cases(*lab, policy)) {
+    for (const Case& spec : all_cases(*lab, policy)) {
       if (is_asked_for(spec, options, backend)) run->add_case(spec.id);
     }
     if (!run->cases().empty()) runs.push_back(std::move(run));

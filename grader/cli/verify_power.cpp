@@ -18,7 +18,6 @@
 namespace warpgrade {
 namespace {
 
-using declaration::CaseDeclaration;
 using declaration::LabDeclaration;
 
 std::string words_of(const std::vector<declared::CasePower>& powers) {
@@ -66,7 +65,7 @@ class PowerLook {
         step_(step),
         compared_runs_(declared::least_pairs_of(lab, JudgeContext{})),
         kept_(lab) {
-    for (const CaseDeclaration& c : lab_.cases)
+    for (const Case& c : lab_.cases)
       if (c.kind == "speed") trials_.push_back({&c, kept_.find(c.id), {}});
   }
 
@@ -90,7 +89,7 @@ class PowerLook {
 
  private:
   struct Trial {
-    const CaseDeclaration* declared;
+    const Case* declared;
     std::optional<declared::CasePower> before;
     declared::CasePower power;
   };
@@ -132,7 +131,7 @@ class PowerLook {
 
   void find_power(const Part& part, std::size_t number, std::size_t of, declared::OracleProcess& oracle,
                   int at_once) {
-    const CaseDeclaration& c = *part.trial->declared;
+    const Case& c = *part.trial->declared;
     const auto say = [&](int seed, int seeds) {
       throw_if_interrupted();
       step_.say(fmt::format("case {}, seed {} of {}", c.id, seed, seeds),

@@ -39,19 +39,19 @@ void emit(const nlohmann::json& line) {
   std::fflush(stdout);
 }
 
-nlohmann::json judge_case(const Lab& lab, const JudgeJob& job, const CaseInput& input) {
+nlohmann::json judge_case(const Lab& lab, const JudgeJob& job, const Case& input) {
   try {
     nlohmann::json record = lab.judge(job.context, input);
     if (!job.context.first_refusal_ends) look_for_cause(lab, job.context, input, record);
-    return {{"case", input.spec.id}, {"record", std::move(record)}};
+    return {{"case", input.id}, {"record", std::move(record)}};
   } catch (const Interrupted&) {
     throw;
   } catch (const MemoryShort& fault) {
-    return {{"case", input.spec.id}, {"fault", fault.what()}, {"memory_short", true}};
+    return {{"case", input.id}, {"fault", fault.what()}, {"memory_short", true}};
   } catch (const std::exception& fault) {
-    return {{"case", input.spec.id}, {"fault", fault.what()}};
+    return {{"case", input.id}, {"fault", fault.what()}};
   } catch (...) {
-    return {{"case", input.spec.id}, {"fault", "an exception of an unknown type"}};
+    return {{"case", input.id}, {"fault", "an exception of an unknown type"}};
   }
 }
 
@@ -86,7 +86,7 @@ JudgeServices& services_for(const JudgeJob& job, std::unique_ptr<JudgeServices>&
 class FileChecks {
  public:
   FileChecks(const JudgeJob& job, int most_threads) {
-    for (const CaseInput& input : job.cases) {
+    for (const Case& input : job.cases) {
       const bool listed = std::find(files_.begin(), files_.end(), input.file) != files_.end();
       if (!input.file.empty() && !listed) files_.push_back(input.file);
     }
@@ -128,7 +128,7 @@ std::unique_ptr<FileChecks> open_job(const JudgeJob& job, JudgeServices& service
   phases.enter("open");
   auto checks = std::make_unique<FileChecks>(job, aside ? cores / kFewestCores : cores);
   if (!aside) checks->wait();
-  nlohmann::json opened = phases.to_json();
+  nlohmann::json opened = phases.seconds();
   if (ahead_s > 0) opened["ahead"] = ahead_s;
   emit({{"opened", std::move(opened)}});
   return checks;
@@ -138,13 +138,13 @@ std::unique_ptr<FileChecks> open_job(const JudgeJob& job, JudgeServices& service
 int judge_job(JudgeJob& job, JudgeServices& services, double ahead_s) {
   const Lab& lab = find_lab(job.lab);
   job.context.services = &services;
-  const auto is_timed = [](const CaseInput& input) { return input.spec.kind == "speed"; };
+  const auto is_timed = [](const Case& input) { return input.kind == "speed"; };
   job.context.measure_speed &= std::any_of(job.cases.begin(), job.cases.end(), is_timed);
   const auto checks = open_job(job, services, ahead_s);
   for (size_t i = 0; i < job.cases.size(); ++i) {
-    const CaseInput& input = job.cases[i];
+    const Case& input = job.cases[i];
     job.context.cases_after = static_cast<int>(job.cases.size() - i) - 1;
-    emit({{"case", input.spec.id}, {"started", true}});
+    emit({{"case", input.id}, {"started", true}});
     const nlohmann::json line = judge_case(lab, job, input);
     throw_if_interrupted();  // the runner may have been ended by the signal that ends this process
     emit(line);
@@ -176,7 +176,7 @@ double warm_up(JudgeJob outline, JudgeServices& services) {
       if (outline.context.measure_speed) services.keep_ready(baseline.spec, processes);
     }
     const auto start = std::chrono::steady_clock::now();
-    for (const CaseInput& input : outline.cases) {
+    for (const Case& input : outline.cases) {
       throw_if_interrupted();
       find_lab(outline.lab).make_ahead(outline.context, input);
     }

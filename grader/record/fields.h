@@ -3,11 +3,14 @@
 // field, a value of another type) is kept in `other` and written again, so that no reader loses anything.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -16,7 +19,7 @@
 
 #include "record/verdict.h"
 
-namespace warpgrade::record {
+namespace warpgrade::typed {
 
 // What has such a table derives from it.
 struct Object {
@@ -57,6 +60,28 @@ struct IsMap : std::false_type {};
 template <class T>
 struct IsMap<std::map<std::string, T>> : std::true_type {};
 
+// A number of its own kind.
+template <class T>
+concept IsNumber = requires(const T& t) {
+  t.to_number();
+};
+// An enumeration with `words_of(T)`, in its order.
+template <class T>
+concept HasWords = requires {
+  words_of(T{});
+};
+
+template <HasWords E>
+std::string_view word_of(E value) {
+  return words_of(value)[static_cast<std::size_t>(value)];
+}
+template <HasWords E>
+std::optional<E> named(std::string_view word) {
+  const auto words = words_of(E{});
+  const auto found = std::find(words.begin(), words.end(), word);
+  return found == words.end() ? std::nullopt : std::optional(static_cast<E>(found - words.begin()));
+}
+
 // A value that is not known is absent.
 template <class T>
 bool is_absent(const T& value) {
@@ -64,12 +89,13 @@ bool is_absent(const T& value) {
     return value.is_null();
   else if constexpr (IsOptional<T>::value)
     return !value;
-  else if constexpr (std::is_same_v<T, std::string> || IsList<T>::value || IsMap<T>::value)
+  else if constexpr (std::is_same_v<T, bool>)
+    return !value;
+  else if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, std::filesystem::path> ||
+                     IsList<T>::value || IsMap<T>::value)
     return value.empty();
   else if constexpr (std::is_same_v<T, Reason>)
     return value == Reason::kNone;
-  else if constexpr (HasFields<T>)
-    return value == T();
   else
     return false;
 }
@@ -83,15 +109,18 @@ bool take(const nlohmann::json& json, T& value);
 
 template <HasFields T>
 nlohmann::json to_object(const T& value) {
+  static const T kDefault;
   nlohmann::json json = value.other.is_object() ? value.other : nlohmann::json::object();
-  std::apply(
-      [&](const auto&... each) {
-        ((is_absent(value.*each.place) || json.contains(each.name)
-              ? void()
-              : void(json[std::string(each.name)] = to_value(value.*each.place))),
-         ...);
-      },
-      T::fields());
+  const auto put = [&](const auto& each) {
+    const auto& part = value.*each.place;
+    bool absent = json.contains(each.name);
+    if constexpr (HasFields<std::remove_cvref_t<decltype(part)>>)
+      absent = absent || part == kDefault.*each.place;  // an accepted outcome is one that is known
+    else
+      absent = absent || is_absent(part);
+    if (!absent) json[std::string(each.name)] = to_value(part);
+  };
+  std::apply([&](const auto&... each) { (put(each), ...); }, T::fields());
   return json;
 }
 
@@ -123,6 +152,12 @@ nlohmann::json to_value(const T& value) {
     nlohmann::json map = nlohmann::json::object();
     for (const auto& [name, item] : value) map[name] = to_value(item);
     return map;
+  } else if constexpr (IsNumber<T>) {
+    return value.to_number();
+  } else if constexpr (HasWords<T>) {
+    return word_of(value);
+  } else if constexpr (std::is_same_v<T, std::filesystem::path>) {
+    return value.string();
   } else {
     return value;
   }
@@ -154,6 +189,14 @@ bool take(const nlohmann::json& json, T& value) {
       if (!take(item, map[name])) return false;
     value = std::move(map);
     return true;
+  } else if constexpr (IsNumber<T>) {
+    const auto number = T::from_number(json);
+    if (number) value = *number;
+    return number.has_value();
+  } else if constexpr (HasWords<T>) {
+    const auto found = json.is_string() ? named<T>(json.get_ref<const std::string&>()) : std::nullopt;
+    if (found) value = *found;
+    return found.has_value();
   } else if constexpr (std::is_same_v<T, Verdict> || std::is_same_v<T, Reason>) {
     if (!json.is_string()) return false;
     const T named = json.get<T>();
@@ -169,7 +212,7 @@ bool take(const nlohmann::json& json, T& value) {
     if (json.is_number()) value = json.get<T>();
     return json.is_number();
   } else {
-    static_assert(std::is_same_v<T, std::string>);
+    static_assert(std::is_same_v<T, std::string> || std::is_same_v<T, std::filesystem::path>);
     if (json.is_string()) value = json.get<std::string>();
     return json.is_string();
   }
@@ -214,7 +257,11 @@ class SchemaWriter {
       return {{"type", "integer"}};
     } else if constexpr (std::is_floating_point_v<T>) {
       return {{"type", "number"}};
-    } else if constexpr (std::is_same_v<T, std::string>) {
+    } else if constexpr (IsNumber<T>) {
+      return {{"type", "number"}};
+    } else if constexpr (HasWords<T>) {
+      return {{"enum", words_of(T{})}};
+    } else if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, std::filesystem::path>) {
       return {{"type", "string"}};
     } else {
       return json::object();  // anything
@@ -240,4 +287,4 @@ class SchemaWriter {
   std::set<std::string> known_;
 };
 
-}  // namespace warpgrade::record
+}  // namespace warpgrade::typed

@@ -9,7 +9,7 @@
 
 namespace warpgrade {
 
-struct Outcome : record::Object {
+struct Outcome : typed::Object {
   Verdict verdict = Verdict::kAccepted;
   Reason reason = Reason::kNone;
   std::string message;    // one line for people
@@ -31,7 +31,7 @@ struct Outcome : record::Object {
 
   static constexpr std::string_view kName = "Outcome", kHelp = "What a case came to.";
   static constexpr auto fields() {
-    using record::field;
+    using typed::field;
     return std::tuple{
         field("verdict", &Outcome::verdict, "the result"),
         field("reason", &Outcome::reason, "why, as a stable word"),

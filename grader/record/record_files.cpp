@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "record/outcome.h"
+#include "record/record.h"
 
 namespace warpgrade {
 namespace {
@@ -44,8 +44,8 @@ json schema_of_reasons() {
 }
 
 json schema() {
-  record::SchemaWriter writer;
-  json root{{"type", "object"}, {"properties", {{"outcome", writer.schema_of<Outcome>()}}}};
+  typed::SchemaWriter writer;
+  json root = writer.schema_of<Record>();
   writer.definitions["Verdict"] = schema_of_verdicts();
   writer.definitions["Reason"] = schema_of_reasons();
   root.update(
@@ -56,11 +56,40 @@ json schema() {
   return root;
 }
 
-std::string tables() {
+// A row a field, in the table's own order.
+template <class Struct>
+std::string rows_of() {
+  std::string text = "| field | meaning |\n| -- | -- |\n";
+  std::apply(
+      [&](const auto&... each) {
+        ((text += fmt::format("| `{}` | {}{} |\n", each.name, each.help,
+                              each.older.empty() ? "" : fmt::format("; `{}` in older records", each.older))),
+         ...);
+      },
+      Struct::fields());
+  return text;
+}
+
+template <class... Structs>
+std::string parts() {
+  std::string text;
+  ((text += fmt::format("\n`{}`: {}\n\n{}", Structs::kName, Structs::kHelp, rows_of<Structs>())), ...);
+  return text;
+}
+
+std::string fields() {
+  return rows_of<Record>() + parts<SubmissionName, Case, Verification, OutputsBy, Timing, Ratio, Floor>();
+}
+
+std::string verdicts() {
   std::string text = "| verdict | severity | meaning |\n| -- | -- | -- |\n";
   for (const VerdictFacts& each : kVerdicts)
     if (each.of_case) text += fmt::format("| `{}` | {} | {} |\n", each.word, each.severity, each.meaning);
-  text += "\n| verdict | reason | meaning |\n| -- | -- | -- |\n";
+  return text;
+}
+
+std::string reasons() {
+  std::string text = "| verdict | reason | meaning |\n| -- | -- | -- |\n";
   for (const ReasonFacts& each : kReasons) {
     if (each.verdicts.empty()) continue;
     std::string verdicts = fmt::format("`{}`", each.verdicts);
@@ -73,13 +102,20 @@ std::string tables() {
 
 // The page with these lines between its marks.
 std::string page(const fs::path& file) {
-  constexpr std::string_view kBegin = "<!-- made by `ninja record-files`: begin -->\n", kEnd = "<!-- end -->";
   std::string text = read_text(file);
-  const std::size_t begin = text.find(kBegin), end = text.find(kEnd, begin);
-  if (begin == std::string::npos || end == std::string::npos)
-    throw UsageError("{}: expected a place between the lines '{}' and '{}'", file.string(),
-                     kBegin.substr(0, kBegin.size() - 1), kEnd);
-  return text.replace(begin + kBegin.size(), end - begin - kBegin.size(), "\n" + tables() + "\n");
+  const auto put = [&](std::string_view name, const std::string& lines) {
+    const std::string begin = fmt::format("<!-- {}, made by `ninja record-files` -->\n", name);
+    constexpr std::string_view kEnd = "<!-- end -->";
+    const std::size_t at = text.find(begin), end = text.find(kEnd, at);
+    if (at == std::string::npos || end == std::string::npos)
+      throw UsageError("{}: expected the line '{}' and '{}' behind it", file.string(),
+                       begin.substr(0, begin.size() - 1), kEnd);
+    text.replace(at + begin.size(), end - at - begin.size(), "\n" + lines + "\n");
+  };
+  put("fields", fields());
+  put("verdicts", verdicts());
+  put("reasons", reasons());
+  return text;
 }
 
 int write_or_check(const fs::path& root, bool check) {

@@ -34,7 +34,7 @@ def judged(folder: Path, order: str) -> dict[int, dict[str, Any]]:
         "--cases", cases, "--run", folder / "run", "--backend", BACKEND,
     )  # fmt: skip
     assert call.returncode == 0, call.stdout + call.stderr
-    return {record["case"]["k"] - CELLS: record for record in records_of(folder / "run")}
+    return {record["case"]["width"] - CELLS: record for record in records_of(folder / "run")}
 
 
 @pytest.fixture(scope="module")

@@ -56,7 +56,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def records(run: Path) -> dict[int, dict[str, Any]]:
     """The record of each way."""
-    return {record["case"]["k"] - CELLS: record for record in records_of(run)}
+    return {record["case"]["width"] - CELLS: record for record in records_of(run)}
 
 
 @pytest.mark.parametrize("way", [*BY_HOST, *BY_KERNELS])

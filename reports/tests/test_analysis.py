@@ -22,7 +22,7 @@ def read(make_run: Callable[..., Any], change: Callable[..., Any] | None = None,
 
 
 def at_32(run: Run) -> list[CaseSpec]:
-    return [spec for spec in run.speed_cases if spec.k == 32]
+    return [spec for spec in run.speed_cases if spec.width == 32]
 
 
 def set_ratio(record: dict[str, Any], median: float) -> None:

@@ -67,7 +67,7 @@ def test_every_measured_ratio_stands_in_its_chart(make_run: Callable[..., Any]) 
         k = int(chart.slug.removeprefix("speedup-k"))
         drawn = sorted(mark.value for row in chart.rows for mark in row.marks)
         recorded = sorted(c.ratios["cusparse_default"].median for s in run.submissions for c in s.cases
-                          if c.accepted and c.spec.k == k and c.ratios)  # fmt: skip
+                          if c.accepted and c.spec.width == k and c.ratios)  # fmt: skip
         assert drawn == pytest.approx(recorded)
         assert all(len(row.marks) + len(row.absent) == len(run.submissions) for row in chart.rows)
 

@@ -249,13 +249,13 @@ def _run_row(run: Run, result: CaseResult, public: Mapping[str, Any], ceilings: 
     what = "compulsory bytes"
     kernel, ahead = None, None
     if run.lab == "spmm" and spec.rows and spec.cols and spec.nnz:
-        floor, what = spmm_floor_ms(spec.rows, spec.cols, spec.nnz, spec.k, ceilings)
+        floor, what = spmm_floor_ms(spec.rows, spec.cols, spec.nnz, spec.width, ceilings)
     if run.lab == "apsp":
         packed = spec.dataset == _LIGHT
         rate = ceilings.min_plus_packed_per_s if packed else ceilings.min_plus_per_s
-        relaxing = (1e3 * spec.k**3 / rate, "16-bit relaxations" if packed else "int32 relaxations")
+        relaxing = (1e3 * spec.width**3 / rate, "16-bit relaxations" if packed else "int32 relaxations")
         floor, what = max(relaxing, (floor or 0.0, what))
-        known = next((case for case in public["apsp"]["cases"] if case["n"] == spec.k), None)
+        known = next((case for case in public["apsp"]["cases"] if case["n"] == spec.width), None)
         if known is not None and spec.dataset == "complete":
             kernel = PublicKernel(known["best"], known["best_ms"])
             low = None if ours.high is None else known["best_ms"] / ours.high
@@ -264,7 +264,7 @@ def _run_row(run: Run, result: CaseResult, public: Mapping[str, Any], ceilings: 
     return Row(
         run.lab,
         spec.id,
-        spec.k,
+        spec.width,
         ours,
         result.ratios,
         floor,

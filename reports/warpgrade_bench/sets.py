@@ -64,7 +64,7 @@ def _as_most_timed(submission: Submission, home: Mapping[tuple[str, str], Run]) 
 def _in_order(specs: Sequence[CaseSpec]) -> list[CaseSpec]:
     """By width within a dataset; datasets as they come."""
     datasets = list(dict.fromkeys(spec.dataset for spec in specs))
-    return sorted(specs, key=lambda spec: (datasets.index(spec.dataset), spec.k))
+    return sorted(specs, key=lambda spec: (datasets.index(spec.dataset), spec.width))
 
 
 def _timed(run: Run, case: str) -> dict[str, CaseResult]:

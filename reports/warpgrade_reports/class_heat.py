@@ -35,13 +35,13 @@ def speed_heat(run: Run) -> tuple[Heat, heat.Shades]:
 
 def heads_of(run: Run, specs: Sequence[CaseSpec]) -> list[tuple[str, str]]:
     """A case's head: its dataset over its width, in one line where it is long, or what tells cases apart."""
-    several = bool(run.width) and len({spec.k for spec in specs}) > 1
+    several = bool(run.width) and len({spec.width for spec in specs}) > 1
     if not several:
         found = [(spec.dataset, "") for spec in specs]
-    elif max(spec.k for spec in specs) < _WIDE:
-        found = [(spec.dataset, f"{spec.k}") for spec in specs]
+    elif max(spec.width for spec in specs) < _WIDE:
+        found = [(spec.dataset, f"{spec.width}") for spec in specs]
     else:
-        found = [(f"{spec.dataset} {spec.k:,}", "") for spec in specs]
+        found = [(f"{spec.dataset} {spec.width:,}", "") for spec in specs]
     return found if len(set(found)) == len(found) else [(spec.id, "") for spec in specs]
 
 

@@ -83,7 +83,7 @@ def _cases(run: Run, figure: dict[str, Any]) -> list[CaseSpec]:
     return [
         spec
         for spec in run.speed_cases
-        if spec.k == figure["k"] and spec.dataset_kind == "stand-in" and wanted in (None, spec.dataset)
+        if spec.width == figure["k"] and spec.dataset_kind == "stand-in" and wanted in (None, spec.dataset)
     ]
 
 

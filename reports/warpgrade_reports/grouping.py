@@ -54,15 +54,15 @@ def groups_of(run: HasWidth, specs: Sequence[CaseSpec]) -> list[Group]:
     """The groups of these cases, in order; every case is in exactly one."""
     if not specs:
         return []
-    widths = Counter(spec.k for spec in specs)
+    widths = Counter(spec.width for spec in specs)
     datasets = Counter(spec.dataset for spec in specs)
     if len(widths) == 1:
-        return [_group(width_text(run, specs[0].k), f"k{specs[0].k}", specs, [spec.dataset for spec in specs])]
+        return [_group(width_text(run, specs[0].width), f"k{specs[0].width}", specs, [spec.dataset for spec in specs])]
     if len(widths) <= _MOST_WIDTHS and max(widths.values()) > 1 and len(datasets) >= len(widths):
         return [
             _group(width_text(run, k), f"k{k}", chosen, [spec.dataset for spec in chosen])
             for k in sorted(widths)
-            if (chosen := [spec for spec in specs if spec.k == k])
+            if (chosen := [spec for spec in specs if spec.width == k])
         ]
     if len(specs) <= _MOST_TOGETHER:
         return [_group("", "all", specs, [_own_label(run, spec, datasets) for spec in specs])]
@@ -83,12 +83,12 @@ def _by_dataset(run: HasWidth, specs: Sequence[CaseSpec], datasets: Counter[str]
 
 
 def _widths(run: HasWidth, specs: Sequence[CaseSpec]) -> list[str]:
-    labels = [width_text(run, spec.k) for spec in specs]
+    labels = [width_text(run, spec.width) for spec in specs]
     return labels if len(set(labels)) == len(labels) else [spec.id for spec in specs]
 
 
 def _own_label(run: HasWidth, spec: CaseSpec, datasets: Counter[str]) -> str:
-    width = width_text(run, spec.k)
+    width = width_text(run, spec.width)
     if len(datasets) == 1:
         return width or spec.id
     return f"{spec.dataset}, {width}" if width and datasets[spec.dataset] > 1 else spec.id

@@ -32,7 +32,7 @@ class CaseSpec:
 
     id: str
     dataset: str
-    k: int
+    width: int
     kind: str
     dataset_kind: str = ""
     rows: int | None = None
@@ -363,8 +363,3 @@ class Run:
     def graded_baselines(self) -> tuple[str, ...]:
         """The baselines that thresholds speak of; a policy has one."""
         return tuple(sorted({c.score.baseline for s in self.submissions for c in s.cases if c.score.baseline}))
-
-    @cached_property
-    def ks(self) -> tuple[int, ...]:
-        """The widths K of the cases that count for speed, ascending."""
-        return tuple(sorted({c.k for c in self.speed_cases}))

@@ -419,8 +419,8 @@ def _matrix(run: Run, submissions: Iterable[Submission], anchors: Mapping[str, s
     ]
     return {
         "datasets": datasets,
-        "ks": [spec.k if run.width else "" for spec in run.cases],
-        "upright": max((spec.k for spec in run.cases), default=0) < _WIDE_K,
+        "ks": [spec.width if run.width else "" for spec in run.cases],
+        "upright": max((spec.width for spec in run.cases), default=0) < _WIDE_K,
         "rows": rows,
     }
 

@@ -107,7 +107,7 @@ def _at_even_places(times: Sequence[float]) -> tuple[float, ...]:
 
 def _label(run: Run, spec: CaseSpec) -> str:
     several = sum(other.dataset == spec.dataset for other in run.speed_cases) > 1
-    return f"{spec.dataset}, {run.width} = {spec.k:,}" if several and run.width else spec.id
+    return f"{spec.dataset}, {run.width} = {spec.width:,}" if several and run.width else spec.id
 
 
 def ranks_of_view(view: dict[str, Any]) -> list[Ranks]:

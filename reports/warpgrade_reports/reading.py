@@ -234,7 +234,7 @@ def _case_spec(node: Node) -> CaseSpec:
     return CaseSpec(
         id=node.text("id"),
         dataset=node.text("dataset"),
-        k=node.required_integer("k"),
+        width=node.required_integer("k" if "k" in node.value else "width"),  # "k" of older records
         kind=node.text("kind"),
         dataset_kind=node.optional_text("dataset_kind"),
     )

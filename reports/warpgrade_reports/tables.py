@@ -108,7 +108,7 @@ def _identity(run: Run, submission: Submission, case: CaseResult) -> Iterable[ob
         spec.id,
         spec.dataset,
         spec.dataset_kind,
-        spec.k,
+        spec.width,
         spec.kind,
         spec.nnz,
     )

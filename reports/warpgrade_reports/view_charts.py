@@ -30,7 +30,7 @@ def speed_charts(view: View) -> list[Chart]:
         return []
     speed = [case for case in view["cases"] if case.get("kind") == "speed" and "k" in case]
     by_id = {case["id"]: case for case in speed}
-    specs = [CaseSpec(id=case["id"], dataset=case["dataset"], k=case["k"], kind="speed") for case in speed]
+    specs = [CaseSpec(id=case["id"], dataset=case["dataset"], width=case["k"], kind="speed") for case in speed]
     baseline = next((case["baseline"] for case in speed if case.get("baseline")), "the baseline").replace("_", " ")
     charts = []
     for group in groups_of(_Width(view["terms"]["width"]), specs):

@@ -29,7 +29,7 @@ using nlohmann::json;
 namespace {
 
 // "?cora": cora where its source is on this machine.
-bool matches(const CaseSpec& spec, const std::string& given) {
+bool matches(const Case& spec, const std::string& given) {
   const std::string selector = given.starts_with('?') ? given.substr(1) : given;
   for (const std::string& name : {spec.id, spec.dataset, spec.set, spec.kind}) {
     if (fnmatch(selector.c_str(), name.c_str(), 0) == 0) return true;
@@ -191,10 +191,10 @@ void ClassRun::find_submissions_and_references() {
 void ClassRun::find_cases_of_input() {
   progress_.update("reading " + options_.input->string());
   std::string known;
-  for (CaseInput& input : lab_.cases_of_input(*options_.input)) {
-    known += (known.empty() ? "" : ", ") + input.spec.id;
+  for (Case& input : lab_.cases_of_input(*options_.input)) {
+    known += (known.empty() ? "" : ", ") + input.id;
     const auto& selectors = options_.cases;
-    const auto named = [&](const std::string& selector) { return matches(input.spec, selector); };
+    const auto named = [&](const std::string& selector) { return matches(input, selector); };
     if (selectors.empty() || std::any_of(selectors.begin(), selectors.end(), named))
       cases_.push_back(std::move(input));
   }
@@ -207,23 +207,25 @@ void ClassRun::find_cases() {
   const fs::path cache = options_.datasets.value_or(cache_directory() / "datasets");
   require_datasets(lab_, policy_, cache);
   const auto catalog = datasets::Catalog::load(catalog_file());
-  std::map<std::string, CaseInput> files;
+  std::map<std::string, Case> files;
   std::set<std::string> skipped;  // datasets, each noted once
-  for (const CaseSpec& spec : select_cases(lab_, policy_, options_.cases, backend_.name)) {
+  for (const Case& spec : select_cases(lab_, policy_, options_.cases, backend_.name)) {
     throw_if_interrupted();
     try {
-      CaseInput& known = files[spec.drawn ? "" : spec.dataset];
+      Case& known = files[spec.drawn ? "" : spec.dataset];
       if (!spec.drawn && known.file.empty()) {
         progress_.update("dataset " + spec.dataset);
         if (catalog.contains(spec.dataset)) {
           known.file = catalog.ensure(spec.dataset, cache);
         } else {
           known.file = imported_dataset(spec.dataset, cache);
-          known.hash = datasets::CsrFile::open(known.file).content_hash();
+          known.input_hash = datasets::CsrFile::open(known.file).content_hash();
         }
       }
-      cases_.push_back({spec, known.file, known.hash});
-      if (!known.hash.empty()) cases_.back().spec.details["imported"] = true;
+      cases_.push_back(spec);
+      cases_.back().file = known.file;
+      cases_.back().input_hash = known.input_hash;
+      if (!known.input_hash.empty()) cases_.back().details["imported"] = true;
     } catch (const datasets::DatasetError& error) {
       // A named dataset must be there; one of a whole set may be missing on this machine.
       const bool named = std::any_of(
@@ -246,15 +248,14 @@ json ClassRun::describe(const std::string& commitment) const {
     if (!submission.idea.empty()) item["idea"] = submission.idea;
     submissions.push_back(std::move(item));
   }
-  for (const CaseInput& input : cases_) {
-    const CaseSpec& spec = input.spec;
+  for (const Case& spec : cases_) {
     cases.push_back({{"id", spec.id},
                      {"dataset", spec.dataset},
-                     {"k", spec.k},
+                     {"width", spec.width},
                      {"kind", spec.kind},
                      {"set", spec.set},
                      {"why", spec.why}});
-    if (!input.hash.empty()) cases.back()["input_hash"] = input.hash;
+    if (!spec.input_hash.empty()) cases.back()["input_hash"] = spec.input_hash;
   }
   const HarnessIdentity harness = harness_identity();
   json run{{"schema", "warpgrade.run.v1"},
@@ -304,11 +305,11 @@ void ClassRun::resume() {
   const json before = folder_.read_run();
   const json now = describe(before.value("seed_commitment", ""));
   std::string changed;
-  for (const char* key : {"lab", "backend", "sandbox", "harness", "toolchain", "definition", "cases",
-                          "submissions", "policy", "speed_measured"}) {
-    if (before.value(key, json()) != now.value(key, json()))
-      changed += (changed.empty() ? "" : ", ") + std::string(key);
-  }
+  const auto note = [&](const char* key) { changed += (changed.empty() ? "" : ", ") + std::string(key); };
+  for (const char* key : {"lab", "backend", "sandbox", "harness", "toolchain", "definition", "submissions",
+                          "policy", "speed_measured"})
+    if (before.value(key, json()) != now.value(key, json())) note(key);
+  if (cases_of(before) != cases_of(now)) note("cases");
   run_ = before;
   // A class may change: ids of attempts stay with their contents, so that what was recorded stays right.
   const bool other_class = changed == "submissions" && options_.class_in_run;
@@ -351,8 +352,8 @@ size_t ClassRun::index_of(const std::string& submission) const {
   throw UsageError("{} has no submission '{}'", folder_.root().string(), submission);
 }
 
-std::vector<CaseSpec> all_cases(const Lab& lab, const Policy& policy) {
-  std::vector<CaseSpec> cases = lab.cases();
+std::vector<Case> all_cases(const Lab& lab, const Policy& policy) {
+  std::vector<Case> cases = lab.cases();
   cases.insert(cases.end(), policy.cases.begin(), policy.cases.end());
   return cases;
 }
@@ -363,7 +364,7 @@ fs::path policy_file(const Lab& lab, const std::optional<fs::path>& given) {
 
 PolicyVocabulary vocabulary_of(const Lab& lab) {
   PolicyVocabulary known;
-  for (const CaseSpec& spec : lab.cases()) {
+  for (const Case& spec : lab.cases()) {
     known.datasets.insert(spec.dataset);
     known.cases.insert(spec.id);
     known.sets.insert(spec.set);
@@ -376,10 +377,10 @@ PolicyVocabulary vocabulary_of(const Lab& lab) {
 
 PolicyVocabulary vocabulary_of(const json& run) {
   PolicyVocabulary known = vocabulary_of(find_lab(run.at("lab")));
-  for (const json& spec : run.value("cases", json::array())) {
-    known.datasets.insert(spec.at("dataset"));
-    known.run_cases.insert(spec.at("id"));
-    if (spec.contains("set")) known.sets.insert(spec.at("set"));
+  for (const Case& spec : cases_of(run)) {
+    known.datasets.insert(spec.dataset);
+    known.run_cases.insert(spec.id);
+    if (!spec.set.empty()) known.sets.insert(spec.set);
   }
   return known;
 }
@@ -395,10 +396,10 @@ fs::path imported_dataset(const std::string& name, const fs::path& cache) {
 
 void require_datasets(const Lab& lab, const Policy& policy, const fs::path& cache) {
   const bool any_file =
-      std::any_of(policy.cases.begin(), policy.cases.end(), [](const CaseSpec& spec) { return !spec.drawn; });
+      std::any_of(policy.cases.begin(), policy.cases.end(), [](const Case& spec) { return !spec.drawn; });
   if (!any_file) return;
   const auto catalog = datasets::Catalog::load(catalog_file());
-  for (const CaseSpec& spec : policy.cases) {
+  for (const Case& spec : policy.cases) {
     if (spec.drawn || catalog.contains(spec.dataset)) continue;
     const fs::path file = imported_dataset(spec.dataset, cache);
     if (file.empty()) {
@@ -420,13 +421,13 @@ Policy policy_of(const RunFolder& folder, const json& run) {
   return parse_policy(run.at("policy"), folder.run_file().string() + " (policy)", known);
 }
 
-std::vector<CaseSpec> select_cases(const Lab& lab, const Policy& policy,
-                                   const std::vector<std::string>& selectors, const std::string& backend) {
-  std::vector<CaseSpec> selected;
-  const auto only_elsewhere = [&](const CaseSpec& spec) { return spec.emulator_only && backend == "cuda"; };
-  const std::vector<CaseSpec> all = all_cases(lab, policy);
+std::vector<Case> select_cases(const Lab& lab, const Policy& policy,
+                               const std::vector<std::string>& selectors, const std::string& backend) {
+  std::vector<Case> selected;
+  const auto only_elsewhere = [&](const Case& spec) { return spec.emulator_only && backend == "cuda"; };
+  const std::vector<Case> all = all_cases(lab, policy);
   if (selectors.empty()) {
-    for (const CaseSpec& spec : all) {
+    for (const Case& spec : all) {
       const bool slow_here = backend == "emulator" &&
                              (spec.set == "stand-in" || spec.set == "real-large" || spec.set == "timed");
       if (spec.set == "large" || slow_here || only_elsewhere(spec)) continue;
@@ -435,12 +436,12 @@ std::vector<CaseSpec> select_cases(const Lab& lab, const Policy& policy,
     return selected;
   }
   for (const std::string& selector : selectors) {
-    if (std::none_of(all.begin(), all.end(), [&](const CaseSpec& spec) { return matches(spec, selector); })) {
+    if (std::none_of(all.begin(), all.end(), [&](const Case& spec) { return matches(spec, selector); })) {
       throw UsageError("no case, dataset or set '{}' in lab {}; `warpgrade labs {}` lists them", selector,
                        lab.name(), lab.name());
     }
   }
-  for (const CaseSpec& spec : all) {
+  for (const Case& spec : all) {
     if (only_elsewhere(spec)) continue;
     if (std::any_of(selectors.begin(), selectors.end(),
                     [&](const std::string& s) { return matches(spec, s); })) {

@@ -29,10 +29,10 @@ struct Backend {
 Backend choose_backend(const std::string& name);
 
 // The cases of lab and policy that the selectors name. Throws UsageError for a selector that matches none.
-std::vector<CaseSpec> select_cases(const Lab& lab, const Policy& policy,
-                                   const std::vector<std::string>& selectors, const std::string& backend);
+std::vector<Case> select_cases(const Lab& lab, const Policy& policy,
+                               const std::vector<std::string>& selectors, const std::string& backend);
 // The lab's and the policy's own.
-std::vector<CaseSpec> all_cases(const Lab& lab, const Policy& policy);
+std::vector<Case> all_cases(const Lab& lab, const Policy& policy);
 
 // The given one, or the lab's in grader/policies.
 std::filesystem::path policy_file(const Lab& lab, const std::optional<std::filesystem::path>& given);
@@ -67,7 +67,7 @@ class ClassRun {
   SandboxMode sandbox() const { return isolation_.sandbox; }
   const Isolation& isolation() const { return isolation_; }
   const std::vector<Submission>& submissions() const { return submissions_; }
-  const std::vector<CaseInput>& cases() const { return cases_; }
+  const std::vector<Case>& cases() const { return cases_; }
   const nlohmann::json& description() const { return run_; }  // run.json
   const std::string& seed() const { return seed_; }           // hidden
   // Inputs are those of the day's other runs. Not where a program without a box could write answers.
@@ -101,7 +101,7 @@ class ClassRun {
   Backend backend_;
   std::vector<Submission> submissions_;
   std::string attempts_that_count_;  // of rolling hand-ins: last, first or best; else empty
-  std::vector<CaseInput> cases_;
+  std::vector<Case> cases_;
   nlohmann::json skipped_ = nlohmann::json::array();  // cases left out, with the reason
   nlohmann::json run_;
   std::string seed_;

@@ -183,7 +183,7 @@ JudgeServer::Attempt JudgeServer::run_once(JudgeJob& job, const JudgeEvents& eve
     // What came to an end because this program is being ended says nothing about the submission.
     if (!outcome_of(message.at("record")).accepted()) throw_if_interrupted();
     events.on_record(id, message.at("record"));
-    std::erase_if(job.cases, [&](const CaseInput& input) { return input.spec.id == id; });
+    std::erase_if(job.cases, [&](const Case& input) { return input.id == id; });
     attempt.started.clear();
     if (events.wants_to_stop && events.wants_to_stop()) {
       job.cases.clear();
@@ -244,17 +244,17 @@ void JudgeServer::run_cases(JudgeJob& job, const JudgeEvents& events) {
       if (const auto wedged = device_fault()) throw GpuWedged("{}", *wedged);
     }
     if (job.cases.empty()) return;
-    const std::string id = attempt.started.empty() ? job.cases.front().spec.id : attempt.started;
+    const std::string id = attempt.started.empty() ? job.cases.front().id : attempt.started;
     if (attempt.memory_short && events.on_memory_short) {
       events.on_memory_short(id, attempt.fault);
-      std::erase_if(job.cases, [&](const CaseInput& input) { return input.spec.id == id; });
+      std::erase_if(job.cases, [&](const Case& input) { return input.id == id; });
       continue;
     }
     if (events.on_death) events.on_death(id, attempt.fault);
     causes[id].push_back(attempt.fault);
     if (causes[id].size() < 2) continue;
     events.on_fault(id, causes[id]);
-    std::erase_if(job.cases, [&](const CaseInput& input) { return input.spec.id == id; });
+    std::erase_if(job.cases, [&](const Case& input) { return input.id == id; });
   }
 }
 

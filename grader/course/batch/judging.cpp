@@ -97,10 +97,10 @@ RunnerSpec Judging::runner_spec(const std::string& label, const fs::path& execut
   return spec;
 }
 
-std::vector<CaseInput> Judging::missing(size_t i) const {
-  std::vector<CaseInput> cases;
-  for (const CaseInput& input : run_.cases()) {
-    if (!run_.folder().has_record(run_.submissions()[i].id, input.spec.id)) cases.push_back(input);
+std::vector<Case> Judging::missing(size_t i) const {
+  std::vector<Case> cases;
+  for (const Case& input : run_.cases()) {
+    if (!run_.folder().has_record(run_.submissions()[i].id, input.id)) cases.push_back(input);
   }
   return cases;
 }
@@ -144,7 +144,7 @@ void Judging::settle_device(JudgeContext& context, const Share& share) const {
     if (!device->visible.empty()) baseline.spec.environment["CUDA_VISIBLE_DEVICES"] = device->visible;
 }
 
-JudgeJob Judging::job_for(size_t i, std::vector<CaseInput> cases, const Share& share) const {
+JudgeJob Judging::job_for(size_t i, std::vector<Case> cases, const Share& share) const {
   const Submission& submission = run_.submissions()[i];
   JudgeJob job = outline(share);
   job.cases = std::move(cases);
@@ -175,25 +175,25 @@ std::vector<std::string> Judging::judge(size_t i, JudgeServer& judge, const Shar
   AttemptMark::forget(folder_of(i));  // it got through
   if (!why) return disturbed;
   disturbed.clear();  // they are among the missing ones
-  for (const CaseInput& input : missing(i)) {
-    if (!faulted.contains(input.spec.id)) record_fault(i, input.spec.id, *why);
+  for (const Case& input : missing(i)) {
+    if (!faulted.contains(input.id)) record_fault(i, input.id, *why);
   }
   return disturbed;
 }
 
 std::vector<std::string> Judging::judge_compiled(size_t i, JudgeServer& judge, const Share& share,
                                                  std::set<std::string>& faulted) {
-  std::vector<CaseInput> cases = missing(i);
+  std::vector<Case> cases = missing(i);
   std::vector<std::string> disturbed;
   if (cases.empty()) return disturbed;
   if (compiled_[i].busy && !share.last) {
-    for (const CaseInput& input : cases) disturbed.push_back(input.spec.id);
+    for (const Case& input : cases) disturbed.push_back(input.id);
     events_.infrastructure("compiled_alone", compiled_[i].message + "; compiled again alone",
                            {{"submission", run_.submissions()[i].id}});
     return disturbed;
   }
   if (!compiled_[i].ok()) {
-    for (const CaseInput& input : cases) record_not_compiled(i, input);
+    for (const Case& input : cases) record_not_compiled(i, input);
     return disturbed;
   }
   const std::string id = run_.submissions()[i].id;
@@ -264,7 +264,7 @@ std::optional<RunnerSpec> Judging::trusted_program(const std::string& lab, const
   return runner_spec("a program of the staff's", result.executable, share);
 }
 
-JudgeJob Judging::job_against_itself(const Lab& lab, const CaseInput& input, const Share& share) {
+JudgeJob Judging::job_against_itself(const Lab& lab, const Case& input, const Share& share) {
   const auto program = trusted_program(lab.name(), share);
   if (!program)
     throw JudgeFault("the staff's naive solution of lab {} is not there or does not compile", lab.name());
@@ -291,9 +291,9 @@ bool Judging::follows_submission(size_t i, const std::string& case_id, const Sha
   const auto why = contained([&] {
     const auto program = trusted_program(run_.lab().name(), share);
     if (!program) return;
-    std::vector<CaseInput> same;
-    for (const CaseInput& input : run_.cases())
-      if (input.spec.id == case_id) same.push_back(input);
+    std::vector<Case> same;
+    for (const Case& input : run_.cases())
+      if (input.id == case_id) same.push_back(input);
     JudgeJob job = job_for(i, same, share);
     job.context.submission = *program;
     JudgeEvents happened;

@@ -37,7 +37,7 @@ class Judging {
   int deaths(size_t i) const;
   const CompileResult& compiled(size_t i) const { return compiled_[i]; }
   // Cases of submission i without a verdict.
-  std::vector<CaseInput> missing(size_t i) const;
+  std::vector<Case> missing(size_t i) const;
 
   struct Share {
     int emulator_threads = 1;             // of each runner, on the emulator
@@ -51,11 +51,11 @@ class Judging {
   JudgeJob outline(const Share& share) const;
   JudgeJob outline_without_baselines(const Share& share) const;  // before those are compiled, too
   // What judge() asks a judge about these cases of submission i.
-  JudgeJob job_for(size_t i, std::vector<CaseInput> cases, const Share& share) const;
+  JudgeJob job_for(size_t i, std::vector<Case> cases, const Share& share) const;
   // The staff's naive solution of a lab, any lab, on one case; on a GPU timed beside itself (baseline
   // "self"), behind the baseline of the same source, as --self does it. Throws JudgeFault where it does
   // not compile.
-  JudgeJob job_against_itself(const Lab& lab, const CaseInput& input, const Share& share);
+  JudgeJob job_against_itself(const Lab& lab, const Case& input, const Share& share);
   // Judges what is missing of submission i, which was compiled. Returns the ids of cases that others on the
   // GPU may have disturbed, or that ran out of time while the machine was busy: they are to be judged again
   // alone, behind all others, and are not recorded yet.
@@ -101,7 +101,7 @@ class Judging {
   void record_fault(size_t i, const std::string& id, const std::string& why);
   std::string note_memory_short(size_t i, const std::string& case_id, const std::string& why);
   void leave_out_cases(size_t i);
-  void record_not_compiled(size_t i, const CaseInput& input);
+  void record_not_compiled(size_t i, const Case& input);
   void add(const nlohmann::json& record);
   void write_session(size_t i, nlohmann::json session, const Share& share) const;
 

@@ -191,9 +191,9 @@ void Judging::record_blamed(size_t i, const std::string& id, const std::vector<s
   ++for_staff_;
 }
 
-void Judging::record_not_compiled(size_t i, const CaseInput& input) {
+void Judging::record_not_compiled(size_t i, const Case& input) {
   const CompileResult& compiled = compiled_[i];
-  json part = bare_case(input.spec.id);
+  json part = bare_case(input.id);
   part["outcome"] = Outcome(Verdict::kCompileError, compiled.reason, compiled.message);
   add(complete(i, std::move(part)));
 }
@@ -202,13 +202,13 @@ void Judging::record_not_compiled(size_t i, const CaseInput& input) {
 void Judging::leave_out_cases(size_t i) {
   const Submission& submission = run_.submissions()[i];
   if (!is_older_interface(submission.interface, run_.lab().name())) return;
-  for (const CaseInput& input : missing(i)) {
-    if (input.spec.beyond_older.empty()) continue;
-    json part = bare_case(input.spec.id);
+  for (const Case& input : missing(i)) {
+    if (input.beyond_older.empty()) continue;
+    json part = bare_case(input.id);
     part["outcome"] =
         Outcome(Verdict::kNotRun, Reason::kLeftOut,
                 fmt::format("left out: submissions with the interface {} need not handle this: {}",
-                            submission.interface, input.spec.beyond_older),
+                            submission.interface, input.beyond_older),
                 "nothing: it earns no points, and no points are lost for it. Written to " +
                     run_.lab().name() + ".h the submission is judged on it");
     add(complete(i, std::move(part)));
@@ -225,8 +225,8 @@ std::string Judging::summary_line(size_t i) const {
   const Submission& submission = run_.submissions()[i];
   int accepted = 0, total = 0, left_out = 0;
   std::string worst;
-  for (const CaseInput& input : run_.cases()) {
-    const fs::path file = run_.folder().case_file(submission.id, input.spec.id);
+  for (const Case& input : run_.cases()) {
+    const fs::path file = run_.folder().case_file(submission.id, input.id);
     ++total;
     if (!fs::exists(file)) continue;
     const json record = json::parse(read_text(file), nullptr, false);
@@ -238,7 +238,7 @@ std::string Judging::summary_line(size_t i) const {
     } else if (outcome.accepted())
       ++accepted;
     else if (worst.empty()) {
-      worst = fmt::format("{} on {}: {}", word_of(outcome.verdict), input.spec.id, outcome.message);
+      worst = fmt::format("{} on {}: {}", word_of(outcome.verdict), input.id, outcome.message);
     }
   }
   return fmt::format("{:<24} {}/{} cases{}{}", label(i), accepted, total,

@@ -30,9 +30,9 @@ constexpr double kSpeedBudget_s = 2;    // of timed pairs
 constexpr int kMostTries = 3;
 constexpr int kPairsOnEmulator = 5;
 
-CaseInput case_of(const Lab& lab, const std::string& id) {
-  for (const CaseSpec& spec : lab.cases())
-    if (spec.id == id) return {spec, {}};
+Case case_of(const Lab& lab, const std::string& id) {
+  for (const Case& spec : lab.cases())
+    if (spec.id == id) return spec;
   throw JudgeFault("lab {} has no case {}: nodes are tested with it", lab.name(), id);
 }
 
@@ -96,8 +96,8 @@ NodeTest measure_node(Judging& judging, const ClassRun& run, const std::string& 
   if (device != nullptr) test.device = device->about.value("uuid", "");
   const auto problem = contained([&] {
     const Lab& lab = find_lab(kLab);
-    const CaseInput input = case_of(lab, run.on_gpu() ? kCaseOnGpu : kCaseOnEmulator);
-    const double bytes = kBytesAnElement * input.spec.k;
+    const Case input = case_of(lab, run.on_gpu() ? kCaseOnGpu : kCaseOnEmulator);
+    const double bytes = kBytesAnElement * input.width;
     Judging::Share share;
     share.emulator_threads = share.judge_threads = threads;
     JudgeJob job = judging.job_against_itself(lab, input, share);

@@ -33,7 +33,7 @@ std::string short_enough(const std::string& text) {
 std::vector<std::string> public_cases(const std::string& lab, const Policy& policy, const std::string& id) {
   std::vector<std::string> ids;
   if (!policy.visibility.open_sets.contains("public")) return ids;
-  for (const CaseSpec& spec : select_cases(find_lab(lab), policy, {"public"}, "emulator"))
+  for (const Case& spec : select_cases(find_lab(lab), policy, {"public"}, "emulator"))
     if (spec.set == "public" && spec.id == id) ids.push_back(spec.id);
   return ids;
 }

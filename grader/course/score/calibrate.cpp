@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "course/score/gpu_model.h"
 #include "course/score/limit.h"
+#include "record/case.h"
 #include "record/outcome.h"
 
 namespace warpgrade {
@@ -78,12 +79,12 @@ namespace {
 // What the ladder's best step reaches in each case.
 class Ladder {
  public:
-  using Value = std::function<std::optional<double>(const nlohmann::json& record)>;
+  using Value = std::function<std::optional<double>(const Record& record)>;
   Ladder(const std::vector<nlohmann::json>& records, const Value& value) {
-    for (const nlohmann::json& record : records) {
-      const std::string id = record.at("submission").at("id");
-      if (!id.starts_with("step-") || !outcome_of(record).accepted()) continue;
-      if (const auto reached = value(record)) add(record.at("case"), *reached, id);
+    for (const Record record : records) {
+      const std::string& id = record.submission.id;
+      if (!id.starts_with("step-") || !record.outcome.accepted()) continue;
+      if (const auto reached = value(record)) add(record.test_case, *reached, id);
     }
   }
   bool empty() const { return best_.empty(); }
@@ -96,7 +97,7 @@ class Ladder {
     std::string text;
     for (const std::string& dataset : order_) {
       std::string entries, steps, cases_text;
-      for (const auto& [k, cases] : best_.at(dataset)) {
+      for (const auto& [width, cases] : best_.at(dataset)) {
         if (cases.size() > 1) {  // of one dataset and width: each has a threshold of its own
           for (const auto& [id, entry] : cases)
             cases_text +=
@@ -104,7 +105,7 @@ class Ladder {
           continue;
         }
         const Best& entry = cases.begin()->second;
-        entries += fmt::format("{}{}: {:.2f}", entries.empty() ? "" : ", ", k, threshold(entry));
+        entries += fmt::format("{}{}: {:.2f}", entries.empty() ? "" : ", ", width, threshold(entry));
         steps += fmt::format("{}{} {:.2f}", steps.empty() ? "" : ", ", entry.step, entry.value);
       }
       if (!entries.empty()) text += fmt::format("  {}: {{{}}}  # {}\n", dataset, entries, steps);
@@ -118,10 +119,9 @@ class Ladder {
     double value = 0;
     std::string step;
   };
-  void add(const nlohmann::json& spec, double value, const std::string& step) {
-    const std::string dataset = spec.at("dataset");
-    if (!best_.contains(dataset)) order_.push_back(dataset);
-    Best& entry = best_[dataset][spec.at("k")][spec.at("id")];
+  void add(const Case& spec, double value, const std::string& step) {
+    if (!best_.contains(spec.dataset)) order_.push_back(spec.dataset);
+    Best& entry = best_[spec.dataset][spec.width][spec.id];
     if (value > entry.value) entry = {value, step};
   }
   std::vector<std::string> order_;                                          // of datasets
@@ -138,12 +138,11 @@ std::string measured_on(const nlohmann::json& run) {
 std::string propose_thresholds(const nlohmann::json& run, const std::vector<nlohmann::json>& records,
                                const std::string& baseline, const std::string& ratios_key, double share) {
   std::set<std::string> others;  // baselines that were measured
-  const Ladder ladder(records, [&](const nlohmann::json& record) -> std::optional<double> {
-    const auto ratios = record.find(ratios_key);
-    if (ratios == record.end()) return std::nullopt;
-    for (const auto& [name, ratio] : ratios->items()) others.insert(name);
-    if (!ratios->contains(baseline)) return std::nullopt;
-    return ratios->at(baseline).at("median").get<double>();
+  const Ladder ladder(records, [&](const Record& record) -> std::optional<double> {
+    const auto& ratios = record.ratios_by(ratios_key != "ratios");
+    for (const auto& [name, ratio] : ratios) others.insert(name);
+    const auto own = ratios.find(baseline);
+    return own == ratios.end() ? std::nullopt : std::optional(own->second.median);
   });
   if (ladder.empty()) {
     std::string measured;
@@ -165,7 +164,7 @@ std::string propose_thresholds(const nlohmann::json& run, const std::vector<nloh
 std::string propose_limit_thresholds(const nlohmann::json& run, const std::vector<nlohmann::json>& records,
                                      double share) {
   KnownRates known;
-  const Ladder ladder(records, [&](const nlohmann::json& record) -> std::optional<double> {
+  const Ladder ladder(records, [&](const Record& record) -> std::optional<double> {
     const auto limit = limit_of_record(record, known.of(record));
     if (!limit) return std::nullopt;
     return limit->at("share").get<double>();

@@ -11,11 +11,10 @@ using nlohmann::json;
 
 namespace {
 
-void score_writers(const Policy& policy, const json& record, CaseScore& result) {
-  const auto written = record.find("outputs_by");
-  if (written == record.end() || result.verdict != Verdict::kAccepted) return;
-  if (written->at("last_writer") == "host") result.line["cpu_only"] = true;
-  if (written->at("kernels") == 0) result.line["no_kernel"] = true;
+void score_writers(const Policy& policy, const Record& record, CaseScore& result) {
+  if (!record.outputs_by || result.verdict != Verdict::kAccepted) return;
+  if (record.outputs_by->last_writer == "host") result.line["cpu_only"] = true;
+  if (record.outputs_by->kernels == 0) result.line["no_kernel"] = true;
   std::string note = writers_note(record);
   if (note.empty()) return;
   result.earns_nothing = policy.kernel_required;
@@ -46,40 +45,38 @@ struct Reached {
   double share = 0;
 };
 
-void score_speed(const Policy& policy, const json& record, double threshold, CaseScore& result) {
-  const auto ratios = record.find(policy.ratios_key());
-  const auto ratio = ratios == record.end() ? json::const_iterator() : ratios->find(policy.baseline);
-  if (ratios == record.end() || ratio == ratios->end()) {
+void score_speed(const Policy& policy, const Record& record, double threshold, CaseScore& result) {
+  const auto found = policy.ratios_of(record).find(policy.baseline);
+  if (found == policy.ratios_of(record).end()) {
     result.line["threshold_status"] = "not_measured";
     return;
   }
-  if (const auto node = record.find("node"); node != record.end()) result.line["node"] = *node;
-  const double median = ratio->at("median"), low = ratio->at("low"), high = ratio->at("high");
-  result.line["ratio"] = {{"median", median}, {"low", low}, {"high", high}};
-  const HonestSpan span(*ratio);
-  const Reached reached(policy, median, span.least, span.most, threshold);
+  if (!record.node.empty()) result.line["node"] = record.node;
+  const Ratio& ratio = found->second;
+  result.line["ratio"] = {{"median", ratio.median}, {"low", ratio.low}, {"high", ratio.high}};
+  const HonestSpan span(ratio);
+  const Reached reached(policy, ratio.median, span.least, span.most, threshold);
   result.line["threshold_status"] = reached.status;
   result.over_threshold = reached.passes;
   result.speed_share = reached.share;
 }
 
 // Noise moves the share as it moves the speed-up.
-void score_limit(const Policy& policy, const json& record, const json& limit, double threshold,
+void score_limit(const Policy& policy, const Record& record, const json& limit, double threshold,
                  CaseScore& result) {
   double least = limit.at("low"), most = limit.at("high");
   const double share = limit.at("share");
-  const auto ratios = record.find(policy.ratios_key());
-  if (ratios != record.end() && ratios->contains(policy.baseline)) {
-    const json& ratio = ratios->at(policy.baseline);
-    const HonestSpan span(ratio);
-    const double median = ratio.at("median");
+  const auto& ratios = policy.ratios_of(record);
+  if (const auto found = ratios.find(policy.baseline); found != ratios.end()) {
+    const HonestSpan span(found->second);
+    const double median = found->second.median;
     if (median > 0) least = share * span.least / median, most = share * span.most / median;
   }
   const Reached reached(policy, share, least, most, threshold);
   result.line["limit_status"] = reached.status;
   result.limit_share = reached.share;
 }
-void score_case_limit(const Policy& policy, const json& run, const json& spec, const json* record,
+void score_case_limit(const Policy& policy, const json& run, const Case& spec, const Record* record,
                       KnownRates& rates, CaseScore& result) {
   const auto threshold = policy.limit_thresholds_for(device_of(run, record)).of(spec);
   result.has_limit = threshold.has_value() && policy.limit_points > 0;
@@ -95,38 +92,33 @@ void score_case_limit(const Policy& policy, const json& run, const json& spec, c
 }
 }  // namespace
 
-HonestSpan::HonestSpan(const json& ratio) : least(ratio.at("low")), most(ratio.at("high")) {
-  const auto noise = ratio.find("noise");
-  if (noise == ratio.end()) return;
-  const double median = ratio.at("median"), half = noise->get<double>();
-  least = median * std::exp(-half);
-  most = median * std::exp(half);
+HonestSpan::HonestSpan(const Ratio& ratio) : least(ratio.low), most(ratio.high) {
+  if (!ratio.noise) return;
+  least = ratio.median * std::exp(-*ratio.noise);
+  most = ratio.median * std::exp(*ratio.noise);
 }
 
-std::string device_of(const json& run, const json* record) {
-  const auto name_in = [](const json& object) {
-    const auto device = object.find("device");
-    return device == object.end() || !device->is_object() ? std::string() : device->value("name", "");
-  };
-  std::string name = record == nullptr ? "" : name_in(*record);
-  return name.empty() ? name_in(run) : name;
+std::string device_of(const json& run, const Record* record) {
+  const std::string name = record == nullptr ? "" : record->device_name();
+  const auto device = run.find("device");
+  if (!name.empty() || device == run.end() || !device->is_object()) return name;
+  return device->value("name", "");
 }
-bool is_of_maximum(const Policy& policy, const json& spec) {
+bool is_of_maximum(const Policy& policy, const Case& spec) {
   return !is_among(policy.dropped, spec) && !value_of(policy.bonus, spec);
 }
-CaseScore score_case(const Policy& policy, const json& run, const json& spec, const json* record,
+CaseScore score_case(const Policy& policy, const json& run, const Case& spec, const Record* record,
                      KnownRates& rates) {
   CaseScore result;
-  result.id = spec.at("id");
+  result.id = spec.id;
   result.weight = value_of(policy.weights, spec).value_or(1);
   result.bonus = value_of(policy.bonus, spec);
-  result.line = {{"id", spec.at("id")},
-                 {"dataset", spec.at("dataset")},
-                 {"k", spec.at("k")},
-                 {"kind", spec.at("kind")},
+  result.line = {{"id", spec.id},
+                 {"dataset", spec.dataset},
+                 {"k", spec.width},
+                 {"kind", spec.kind},
                  {"baseline", policy.baseline}};
-  const Outcome outcome =
-      record != nullptr ? outcome_of(*record) : Outcome(Verdict::kNotRun, Reason::kNone, "");
+  const Outcome outcome = record != nullptr ? record->outcome : Outcome(Verdict::kNotRun, Reason::kNone, "");
   result.verdict = outcome.verdict;
   result.line["verdict"] = result.verdict;
   if (is_among(policy.dropped, spec)) {
@@ -143,7 +135,7 @@ CaseScore score_case(const Policy& policy, const json& run, const json& spec, co
     return result;
   }
   if (record != nullptr) score_writers(policy, *record, result);
-  if (spec.at("kind") != "speed") return result;
+  if (!spec.is_speed()) return result;
   score_case_limit(policy, run, spec, record, rates, result);
   const auto threshold = policy.thresholds_for(device_of(run, record)).of(spec);
   if (!threshold) return result;
@@ -156,13 +148,13 @@ CaseScore score_case(const Policy& policy, const json& run, const json& spec, co
   }
   return result;
 }
-std::string writers_note(const json& record) {
-  const auto written = record.find("outputs_by");
-  if (written == record.end() || !outcome_of(record).accepted()) return "";
-  if (written->at("last_writer") == "host")
+std::string writers_note(const Record& record) {
+  if (!record.outputs_by || !record.outcome.accepted()) return "";
+  const OutputsBy& written = *record.outputs_by;
+  if (written.last_writer == "host")
     return "CPU only: the host copied the results into the outputs, after the last kernel that wrote them";
   // An answer that is one value all over, as of an empty input, needs no kernel: a fill writes it.
-  const bool filled = written->value("filled_bytes", 0.0) >= written->at("bytes").get<double>();
-  return written->at("kernels") == 0 && !filled ? "no kernel was launched" : "";
+  const bool filled = written.filled_bytes.value_or(0) >= written.bytes;
+  return written.kernels == 0 && !filled ? "no kernel was launched" : "";
 }
 }  // namespace warpgrade

@@ -31,18 +31,18 @@ struct CaseScore {
 // What noise excuses is what it does to an honest program: a submission's own interval is as wide as it
 // likes. Records from before there was this number have the interval alone.
 struct HonestSpan {
-  explicit HonestSpan(const nlohmann::json& ratio);
+  explicit HonestSpan(const Ratio& ratio);
   double least, most;
 };
 
-// `spec` as run.json lists it; `record` of that case, nullptr: there is none.
-CaseScore score_case(const Policy& policy, const nlohmann::json& run, const nlohmann::json& spec,
-                     const nlohmann::json* record, KnownRates& rates);
+// `record` of that case, nullptr: there is none.
+CaseScore score_case(const Policy& policy, const nlohmann::json& run, const Case& spec, const Record* record,
+                     KnownRates& rates);
 
 // The GPU that measured: the record's own, else the run's.
-std::string device_of(const nlohmann::json& run, const nlohmann::json* record = nullptr);
+std::string device_of(const nlohmann::json& run, const Record* record = nullptr);
 
 // Neither dropped nor for bonus points alone.
-bool is_of_maximum(const Policy& policy, const nlohmann::json& spec);
+bool is_of_maximum(const Policy& policy, const Case& spec);
 
 }  // namespace warpgrade

@@ -3,30 +3,23 @@
 #pragma once
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
 
+#include "record/case.h"
+
 namespace warpgrade {
 
-// `spec` as run.json lists it: id, dataset, set.
-inline bool is_among(const std::set<std::string>& words, const nlohmann::json& spec) {
-  for (const char* key : {"id", "dataset", "set"})
-    if (const auto word = spec.find(key); word != spec.end() && words.contains(word->get<std::string>()))
-      return true;
-  return false;
+inline bool is_among(const std::set<std::string>& words, const Case& spec) {
+  return words.contains(spec.id) || words.contains(spec.dataset) || words.contains(spec.set);
 }
 
 // Of a case the closest word holds: its id, else its dataset, else its set.
 template <class T>
-std::optional<T> value_of(const std::map<std::string, T>& by_word, const nlohmann::json& spec) {
-  for (const char* key : {"id", "dataset", "set"}) {
-    const auto word = spec.find(key);
-    if (word == spec.end()) continue;
-    if (const auto found = by_word.find(word->get<std::string>()); found != by_word.end())
-      return found->second;
-  }
+std::optional<T> value_of(const std::map<std::string, T>& by_word, const Case& spec) {
+  for (const std::string& word : {spec.id, spec.dataset, spec.set})
+    if (const auto found = by_word.find(word); found != by_word.end()) return found->second;
   return std::nullopt;
 }
 

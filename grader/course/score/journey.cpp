@@ -33,17 +33,16 @@ struct HandIn {
   Version version;
 };
 
-JudgedVersion::Case case_of(const json& record, KnownRates& rates) {
+JudgedVersion::Case case_of(const Record& record, KnownRates& rates) {
   JudgedVersion::Case found;
-  found.accepted = outcome_of(record).accepted();
-  found.warp_instructions = figure(record.value("counters", json::object()), "warp_instructions");
+  found.accepted = record.outcome.accepted();
+  if (record.counters.is_object()) found.warp_instructions = figure(record.counters, "warp_instructions");
   if (const auto limit = limit_of_record(record, rates.of(record))) found.limit = *limit;
-  const json ratios = record.value("ratios", json::object());
-  for (const auto& [baseline, ratio] : ratios.items()) {
+  for (const auto& [baseline, ratio] : record.ratios) {
     if (baseline == "self") continue;  // of --self: the submission's own program, which changes as it does
-    const double low = figure(ratio, "low"), high = figure(ratio, "high"), median = figure(ratio, "median");
-    const bool has_interval = ratio.value("confidence", 0.95) > 0 && low > 0 && high >= low;
-    if (has_interval && median > 0) found.speedups[baseline] = {std::log(median), std::log(high / low) / 2};
+    const bool has_interval = ratio.confidence.value_or(0.95) > 0 && ratio.low > 0 && ratio.high >= ratio.low;
+    if (has_interval && ratio.median > 0)
+      found.speedups[baseline] = {std::log(ratio.median), std::log(ratio.high / ratio.low) / 2};
   }
   return found;
 }
@@ -57,8 +56,8 @@ JudgedVersion judged_in(const fs::path& run, const json& described, const json& 
   judged.device = word(described.value("device", json::object()), "name");
   if (judged.submission.empty()) return judged;
   KnownRates rates;
-  for (const json& record : records_of(judged.submission))
-    judged.cases[record.at("case").at("id")] = case_of(record, rates);
+  for (const Record record : records_of(judged.submission))
+    judged.cases[record.test_case.id] = case_of(record, rates);
   return judged;
 }
 

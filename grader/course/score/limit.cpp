@@ -95,10 +95,9 @@ std::optional<LimitRates> limit_rates(const json& device) {
   return is_known ? std::optional(rates) : std::nullopt;
 }
 
-const std::optional<LimitRates>& KnownRates::of(const json& record) {
-  const json device = record.value("device", json());
-  const auto [found, is_new] = by_device_.try_emplace(device.dump());
-  if (is_new) found->second = limit_rates(device);
+const std::optional<LimitRates>& KnownRates::of(const Record& record) {
+  const auto [found, is_new] = by_device_.try_emplace(record.device.dump());
+  if (is_new) found->second = limit_rates(record.device);
   if (found->second && first_.is_null()) first_ = found->second->to_json();
   return found->second;
 }
@@ -118,29 +117,26 @@ Limit limit_of(const CaseWork& work, double compulsory_bytes, const LimitRates& 
   return limit;
 }
 
-std::optional<json> limit_of_record(const json& record, const std::optional<LimitRates>& rates) {
-  if (const auto imagined = record.find("limit"); imagined != record.end()) return *imagined;
-  const auto timing = record.find("timing"), floor = record.find("floor");
-  if (!rates || timing == record.end() || floor == record.end()) return std::nullopt;
+std::optional<json> limit_of_record(const Record& record, const std::optional<LimitRates>& rates) {
+  if (const auto imagined = record.other.find("limit"); imagined != record.other.end()) return *imagined;
+  if (!rates || !record.timing || !record.floor) return std::nullopt;
   const Lab* lab = nullptr;
   try {
-    lab = &find_lab(record.at("lab"));
+    lab = &find_lab(record.lab);
   } catch (const UsageError&) {
     return std::nullopt;
   }
-  const auto work = lab->work_of(record.at("case"));
-  const double bytes = figure(*floor, "compulsory_bytes"), median = figure(*timing, "median_us");
+  const auto work = lab->work_of(record.test_case);
+  const Timing& timing = *record.timing;
+  const double bytes = record.floor->compulsory_bytes.value_or(0), median = timing.median_us;
   if (!work || median <= 0) return std::nullopt;
   const Limit limit = limit_of(*work, bytes, *rates);
-  const auto share = [&](const char* time) {
-    const double us = figure(*timing, time);
-    return limit.us / (us > 0 ? us : median);
-  };
+  const auto share = [&](std::optional<double> us) { return limit.us / (us.value_or(0) > 0 ? *us : median); };
   json result{{"us", limit.us},
               {"bound_by", limit.bound_by},
-              {"share", share("median_us")},
-              {"low", share("high_us")},
-              {"high", share("low_us")},
+              {"share", share(median)},
+              {"low", share(timing.high_us)},
+              {"high", share(timing.low_us)},
               {"bytes", bytes},
               {"operations", work->operations}};
   if (work->operations > 0) result["unit"] = std::string(work->unit);

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "judge/declaration/case_work.h"
+#include "record/record.h"
 
 namespace warpgrade {
 
@@ -30,7 +31,7 @@ std::optional<LimitRates> limit_rates(const nlohmann::json& device);
 // The rates of the devices that records name: few, and asked for once a record.
 class KnownRates {
  public:
-  const std::optional<LimitRates>& of(const nlohmann::json& record);
+  const std::optional<LimitRates>& of(const Record& record);
   // Of the first device of which there are any, for those who draw them; null: there is none.
   const nlohmann::json& first() const { return first_; }
 
@@ -51,7 +52,6 @@ Limit limit_of(const CaseWork& work, double compulsory_bytes, const LimitRates& 
 // Of a timed record on a GPU: {us, bound_by, share, low, high, bytes, operations, unit, gathered_bytes}.
 // `share` is the limit over the median time; `low` and `high` are those of the time's interval. Nothing where
 // the record was not timed, is of a lab that is not here, or of a device without rates.
-std::optional<nlohmann::json> limit_of_record(const nlohmann::json& record,
-                                              const std::optional<LimitRates>& rates);
+std::optional<nlohmann::json> limit_of_record(const Record& record, const std::optional<LimitRates>& rates);
 
 }  // namespace warpgrade

@@ -45,7 +45,7 @@ struct Words {
         lab(policy.lab),
         is_kept(known.is_kept) {
     cases.insert(known.run_cases.begin(), known.run_cases.end());
-    for (const CaseSpec& spec : policy.cases) {
+    for (const Case& spec : policy.cases) {
       cases.insert(spec.id);
       datasets.insert(spec.dataset);
       sets.insert(spec.set);
@@ -99,7 +99,7 @@ void read_own_cases(const Place& place, const PolicyVocabulary& known, Policy& p
   if (!place.defined()) return;
   if (!known.read_cases) place.refuse("this policy cannot add cases here");
   policy.cases = known.read_cases(place);
-  for (const CaseSpec& spec : policy.cases)
+  for (const Case& spec : policy.cases)
     if (known.cases.contains(spec.id))
       throw UsageError("{}: the lab has a case {} of its own: give this one another id", spec.place, spec.id);
 }

@@ -11,7 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "judge/judging/case_spec.h"
+#include "record/case.h"
+#include "record/record.h"
 
 namespace warpgrade {
 
@@ -27,7 +28,7 @@ struct PolicyVocabulary {
   bool is_kept = false;
   std::string width = {};  // by which cases of one dataset differ: "K"; empty: they do not
   // The cases that the policy adds, from its list.
-  std::function<std::vector<CaseSpec>(const YamlPlace& list)> read_cases = {};
+  std::function<std::vector<Case>(const YamlPlace& list)> read_cases = {};
 };
 
 // What there is of a student's way to the result, or what a policy asks of it (journey.h).
@@ -53,6 +54,9 @@ struct Policy {
   // well, for the submission and for the baseline.
   std::string time = "device";
   const char* ratios_key() const { return time == "device" ? "ratios" : "ratios_with_host"; }
+  const std::map<std::string, Ratio>& ratios_of(const Record& record) const {
+    return record.ratios_by(time != "device");
+  }
   // Points are earned only where the geometric mean of the speed-ups over each of these baselines reaches the
   // number; not asked where speed is not measured.
   std::map<std::string, double> faster_than;
@@ -128,14 +132,14 @@ struct Policy {
   // A run that leaves work which nothing orders before its end is a wrong answer.
   bool order_required = false;
 
-  std::vector<CaseSpec> cases;  // its own, beside the lab's
+  std::vector<Case> cases;  // its own, beside the lab's
 
   struct Thresholds {
     std::map<std::string, std::map<int, double>> datasets;  // by dataset (or "default") and width
     std::map<std::string, double> cases;                    // by a case's id; they come first
     bool empty() const { return datasets.empty() && cases.empty(); }
-    // Of a case as run.json lists it: id, dataset, k. None: its speed earns nothing and costs nothing.
-    std::optional<double> of(const nlohmann::json& spec) const;
+    // None: its speed earns nothing and costs nothing.
+    std::optional<double> of(const Case& spec) const;
   };
   Thresholds thresholds;    // for every GPU that has none of its own
   std::string measured_on;  // the GPU model of these; empty: the policy does not say, and they hold for all

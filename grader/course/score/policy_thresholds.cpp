@@ -8,13 +8,13 @@
 
 namespace warpgrade {
 
-std::optional<double> Policy::Thresholds::of(const nlohmann::json& spec) const {
-  const auto own = cases.find(spec.at("id").get<std::string>());
+std::optional<double> Policy::Thresholds::of(const Case& spec) const {
+  const auto own = cases.find(spec.id);
   if (own != cases.end()) return own->second;
-  for (const std::string& key : {spec.at("dataset").get<std::string>(), std::string("default")}) {
+  for (const std::string& key : {spec.dataset, std::string("default")}) {
     const auto found = datasets.find(key);
     if (found == datasets.end()) continue;
-    const auto value = found->second.find(spec.at("k").get<int>());
+    const auto value = found->second.find(spec.width);
     if (value != found->second.end()) return value->second;
   }
   return std::nullopt;

@@ -19,25 +19,27 @@ namespace {
 
 using nlohmann::json;
 
-using CaseRecords = std::map<std::string, const json*>;  // of one submission, by case
+using CaseRecords = std::map<std::string, Record>;  // of one submission, by case
 
 // Whether a submission is as fast as the gate asks before anything earns points.
-json gate_of(const Policy& policy, const json& specs, const CaseRecords& records, bool speed_measured) {
+json gate_of(const Policy& policy, const std::vector<Case>& specs, const CaseRecords& records,
+             bool speed_measured) {
   json gates = json::array();
   for (const auto& [baseline, needed] : policy.faster_than) {
     double logarithms = 0, favourable = 0;
     int measured = 0, open = 0;
-    for (const json& spec : specs) {
-      if (spec.at("kind") != "speed" || !is_of_maximum(policy, spec)) continue;
-      const auto found = records.find(spec.at("id").get<std::string>());
-      if (found == records.end() || is_undecided(outcome_of(*found->second).verdict)) {
+    for (const Case& spec : specs) {
+      if (!spec.is_speed() || !is_of_maximum(policy, spec)) continue;
+      const auto found = records.find(spec.id);
+      if (found == records.end() || is_undecided(found->second.outcome.verdict)) {
         ++open;
         continue;
       }
-      const json ratio = found->second->value(policy.ratios_key(), json::object()).value(baseline, json());
-      if (!outcome_of(*found->second).accepted() || !ratio.is_object()) continue;
-      logarithms += std::log(std::max(1e-9, ratio.at("median").get<double>()));
-      favourable += std::log(std::max(1e-9, HonestSpan(ratio).most));
+      const auto& ratios = policy.ratios_of(found->second);
+      const auto ratio = ratios.find(baseline);
+      if (!found->second.outcome.accepted() || ratio == ratios.end()) continue;
+      logarithms += std::log(std::max(1e-9, ratio->second.median));
+      favourable += std::log(std::max(1e-9, HonestSpan(ratio->second).most));
       ++measured;
     }
     json gate{{"baseline", baseline}, {"needed", needed}};
@@ -175,13 +177,13 @@ void earn_journey(const Policy& policy, const CountsByStudent& journeys, json& r
   result["points"] = result.at("points").get<double>() + points;
 }
 
-json score_submission(const Policy& policy, const json& run, const json& submission,
-                      const CaseRecords& records, const Measured& measured, KnownRates& rates) {
-  const json& specs = run.at("cases");
+json score_submission(const Policy& policy, const json& run, const std::vector<Case>& specs,
+                      const json& submission, const CaseRecords& records, const Measured& measured,
+                      KnownRates& rates) {
   std::vector<CaseScore> cases;
-  for (const json& spec : specs) {
-    const auto found = records.find(spec.at("id").get<std::string>());
-    cases.push_back(score_case(policy, run, spec, found == records.end() ? nullptr : found->second, rates));
+  for (const Case& spec : specs) {
+    const auto found = records.find(spec.id);
+    cases.push_back(score_case(policy, run, spec, found == records.end() ? nullptr : &found->second, rates));
   }
   const Tally tally = tally_of(cases);
   json result = submission;
@@ -251,9 +253,9 @@ void choose_attempts(const std::string& which, json& submissions) {
 }
 
 // What the cases of the run can earn beyond the maximum.
-double max_bonus(const Policy& policy, const json& specs) {
+double max_bonus(const Policy& policy, const std::vector<Case>& specs) {
   double most = 0;
-  for (const json& spec : specs)
+  for (const Case& spec : specs)
     if (!is_among(policy.dropped, spec)) most += value_of(policy.bonus, spec).value_or(0);
   return most;
 }
@@ -273,14 +275,14 @@ std::string threshold_nodes(const json& submissions) {
 using UseRecords = std::function<void(const CaseRecords&)>;
 using WithRecords = std::function<void(const std::string& submission, const UseRecords& use)>;
 
-Measured measured_in(const Policy& policy, const json& run) {
+Measured measured_in(const Policy& policy, const json& run, const std::vector<Case>& specs) {
   Measured measured;
   if (run.at("backend") != "cuda") return measured;
   const std::string device = device_of(run);
   const bool has_rates = policy.limit_points > 0 && (run.value("imagined", false) ||
                                                      limit_rates(run.value("device", json())).has_value());
-  for (const json& spec : run.at("cases")) {
-    if (spec.at("kind") != "speed" || !is_of_maximum(policy, spec)) continue;
+  for (const Case& spec : specs) {
+    if (!spec.is_speed() || !is_of_maximum(policy, spec)) continue;
     measured.speed |= policy.thresholds_for(device).of(spec).has_value();
     measured.limit |= has_rates && policy.limit_thresholds_for(device).of(spec).has_value();
   }
@@ -289,7 +291,8 @@ Measured measured_in(const Policy& policy, const json& run) {
 
 json score_each(const Policy& policy, const json& run, const std::optional<CountsByStudent>& journeys,
                 const WithRecords& with_records) {
-  Measured measured = measured_in(policy, run);
+  const std::vector<Case> specs = cases_of(run);
+  Measured measured = measured_in(policy, run, specs);
   if (policy.journey_points > 0 && journeys) measured.journeys = &*journeys;
   KnownRates rates;
   // Who is judged on another model than the thresholds' is told so.
@@ -297,12 +300,12 @@ json score_each(const Policy& policy, const json& run, const std::optional<Count
   json submissions = json::array();
   for (const json& submission : run.at("submissions")) {
     with_records(submission.at("id"), [&](const CaseRecords& records) {
-      for (const json& spec : run.at("cases")) {
-        const auto record = records.find(spec.at("id").get_ref<const std::string&>());
+      for (const Case& spec : specs) {
+        const auto record = records.find(spec.id);
         if (note.empty() && record != records.end())
-          note = policy.thresholds_note(device_of(run, record->second));
+          note = policy.thresholds_note(device_of(run, &record->second));
       }
-      submissions.push_back(score_submission(policy, run, submission, records, measured, rates));
+      submissions.push_back(score_submission(policy, run, specs, submission, records, measured, rates));
     });
     apply_late_rules(policy, submissions.back());
   }
@@ -311,7 +314,7 @@ json score_each(const Policy& policy, const json& run, const std::optional<Count
               {"policy_name", policy.name},           {"policy_hash", policy.hash},
               {"max_points", policy.max_points()},    {"measured_points", measured.points(policy)},
               {"submissions", std::move(submissions)}};
-  if (!policy.bonus.empty()) scores["max_bonus"] = max_bonus(policy, run.at("cases"));
+  if (!policy.bonus.empty()) scores["max_bonus"] = max_bonus(policy, specs);
   if (policy.late) scores["late_rules"] = late_rules_json(*policy.late);
   if (measured.speed && !note.empty()) scores["thresholds_note"] = note;
   if (!rates.first().is_null()) scores["limits"] = rates.first();
@@ -354,8 +357,8 @@ const Fields& score_fields() {
 json score(const Policy& policy, const json& run, const std::vector<json>& records,
            const std::optional<CountsByStudent>& journeys) {
   std::map<std::string, CaseRecords> by_submission;
-  for (const json& record : records)
-    by_submission[record.at("submission").at("id")][record.at("case").at("id")] = &record;
+  for (const Record record : records)
+    by_submission[record.submission.id].insert_or_assign(record.test_case.id, record);
   return score_each(policy, run, journeys, [&](const std::string& submission, const UseRecords& use) {
     use(by_submission[submission]);
   });
@@ -364,9 +367,8 @@ json score(const Policy& policy, const json& run, const std::vector<json>& recor
 json score_by_submission(const Policy& policy, const json& run, const RecordsOf& records_of,
                          const std::optional<CountsByStudent>& journeys) {
   return score_each(policy, run, journeys, [&](const std::string& submission, const UseRecords& use) {
-    const std::vector<json> records = records_of(submission);
     CaseRecords by_case;
-    for (const json& record : records) by_case[record.at("case").at("id")] = &record;
+    for (const Record record : records_of(submission)) by_case.insert_or_assign(record.test_case.id, record);
     use(by_case);
   });
 }

@@ -27,6 +27,6 @@ const Fields& score_fields();
 
 // That an accepted case's outputs are the host's work, in words for its student; empty: a kernel wrote them,
 // or nobody knows (older records, `grade --direct`).
-std::string writers_note(const nlohmann::json& record);
+std::string writers_note(const Record& record);
 
 }  // namespace warpgrade

@@ -175,7 +175,7 @@ class Task {
     auto turn = std::make_unique<NodeTurn>(identity_of(request_.run));
     const ClassRun run(options_, progress);
     if (turn->first()) {
-      for (const CaseInput& input : run.cases())
+      for (const Case& input : run.cases())
         if (!input.file.empty()) warm(input.file);
       turn->done();
     }
@@ -215,7 +215,7 @@ class Task {
     if (site_.node_test != "timed") return site_.node_test == "always";
     return run.on_gpu() && options_.measure_speed &&
            std::any_of(run.cases().begin(), run.cases().end(),
-                       [](const CaseInput& input) { return input.spec.kind == "speed"; });
+                       [](const Case& input) { return input.kind == "speed"; });
   }
 
   // Once for each device of a node; its other tasks wait meanwhile.

@@ -319,11 +319,11 @@ std::string case_table(const LabDeclaration& lab) {
     head += fmt::format(" {} |", parameter.name);
     rule += "---:|";
   }
-  for (const CaseDeclaration& c : lab.cases) {
+  for (const Case& c : lab.cases) {
     if (c.set == "hidden") continue;
     rows += fmt::format("| `{}` |", c.id);
     for (const NumberDeclaration& parameter : lab.parameters) {
-      const Value& value = c.values.at(parameter.name);
+      const Value& value = c.parameters.at(parameter.name);
       rows += value.is_whole ? fmt::format(" {} |", value.whole) : fmt::format(" {} |", value.real);
     }
     rows += fmt::format(" {} | {} |\n", c.kind == "speed" ? "correctness and speed" : "correctness", c.why);

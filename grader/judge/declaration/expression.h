@@ -11,17 +11,9 @@
 #include <set>
 #include <string>
 
-namespace warpgrade::declaration {
+#include "record/case.h"
 
-// A parameter's value in a case: whole, or real.
-struct Value {
-  bool is_whole = true;
-  std::int64_t whole = 0;
-  double real = 0;  // of either
-  static Value of(std::int64_t number) { return {true, number, static_cast<double>(number)}; }
-  static Value of_real(double number) { return {false, 0, number}; }
-};
-using Values = std::map<std::string, Value>;
+namespace warpgrade::declaration {
 
 class Expression {
  public:

@@ -32,39 +32,28 @@ std::vector<const ArrayDeclaration*> LabDeclaration::inputs() const {
   return list;
 }
 
-const CaseDeclaration& LabDeclaration::find_case(const std::string& id) const {
-  for (const CaseDeclaration& candidate : cases)
-    if (candidate.id == id) return candidate;
-  throw JudgeFault("lab {} has no case {}", name, id);
-}
-
-const Draws& draws_in(const ArrayDeclaration& array, const CaseDeclaration& c, const HardInputs* hard) {
+const Draws& draws_in(const ArrayDeclaration& array, const Case& c, const HardInputs* hard) {
   if (hard != nullptr)
     if (const auto other = hard->draws.find(array.name); other != hard->draws.end()) return other->second;
   const auto own = c.draws.find(array.name);
   return own == c.draws.end() ? array.draws : own->second;
 }
 
-const char* name_of(CsrPart part) {
-  constexpr const char* kNames[] = {"row_offsets", "columns", "rows"};
-  return kNames[static_cast<int>(part)];
-}
-
 std::int64_t cells_of(CsrPart part, std::int64_t rows, std::int64_t entries) {
   return part == CsrPart::kRowOffsets ? rows + 1 : entries;
 }
 
-std::string csr_misfit(const LabDeclaration& lab, const CaseDeclaration& c, std::int64_t rows,
-                       std::int64_t entries) {
+std::string csr_misfit(const LabDeclaration& lab, const Case& c, std::int64_t rows, std::int64_t entries) {
   for (const ArrayDeclaration& array : lab.arrays) {
     if (array.role == Role::kOutput) continue;
     const Draw& draw = draws_in(array, c).front();
     if (draw.kind != DrawKind::kCsr) continue;
-    const std::int64_t cells = cells_in(shape_in(array, c.values)), has = cells_of(draw.part, rows, entries);
+    const std::int64_t cells = cells_in(shape_in(array, c.parameters)),
+                       has = cells_of(draw.part, rows, entries);
     if (cells != has)
       return fmt::format(
           "{} has {} cells in case {}, and the {} of {} are {} numbers: it has {} rows and {} entries",
-          array.name, cells, c.id, name_of(draw.part), c.graph, has, rows, entries);
+          array.name, cells, c.id, typed::word_of(draw.part), c.graph, has, rows, entries);
   }
   return "";
 }
@@ -90,15 +79,15 @@ void solve(const Expression& extent, std::int64_t cells, Values& values) {
 
 std::string case_on_graph(const LabDeclaration& lab, const std::string& graph, std::int64_t rows,
                           std::int64_t entries) {
-  CaseDeclaration c;
+  Case c;
   c.id = c.graph = graph;
-  if (!lab.cases.empty()) c.values = lab.cases.front().values;
+  if (!lab.cases.empty()) c.parameters = lab.cases.front().parameters;
   bool is_of_graphs = false;
   for (const ArrayDeclaration& array : lab.arrays) {
     if (array.draws.empty() || array.draws.front().kind != DrawKind::kCsr) continue;
     is_of_graphs = true;
     if (array.shape.size() == 1)
-      solve(array.shape.front(), cells_of(array.draws.front().part, rows, entries), c.values);
+      solve(array.shape.front(), cells_of(array.draws.front().part, rows, entries), c.parameters);
   }
   if (!is_of_graphs) return "";
   std::string words = "graph: " + graph;
@@ -108,7 +97,7 @@ std::string case_on_graph(const LabDeclaration& lab, const std::string& graph, s
     return "";
   }
   for (const NumberDeclaration& parameter : lab.parameters) {
-    const Value& value = c.values[parameter.name];
+    const Value& value = c.parameters[parameter.name];
     words += value.is_whole ? fmt::format(", {}: {}", parameter.name, value.whole)
                             : fmt::format(", {}: {}", parameter.name, value.real);
   }

@@ -21,35 +21,6 @@ class YamlPlace;
 
 namespace warpgrade::declaration {
 
-enum class DrawKind {
-  kUniform,
-  kNormal,
-  kIntegers,
-  kPermutation,
-  kSorted,
-  kDescending,
-  kConstant,
-  kOneHot,
-  kNpy,
-  kCsr
-};
-
-// Of a dataset's matrix: where rows begin in `columns` (rows + 1 numbers), the column of each entry, its row.
-enum class CsrPart { kRowOffsets, kColumns, kRows };
-
-// How the numbers of an array are drawn, by field of its elements (one, unless they are structures).
-struct Draw {
-  DrawKind kind = DrawKind::kUniform;
-  double low = -1, high = 1;  // uniform, sorted; the value of constant and of one_hot is `low`
-  std::int64_t whole_low = 0, whole_high = 0;  // of integers, and of integer types
-  double mean = 0, deviation = 1;              // normal
-  std::string file;                            // npy: in the lab's folder; the same numbers in each run
-  CsrPart part = CsrPart::kRowOffsets;         // csr, of the case's graph
-  std::int64_t thin_rows =
-      0;  // of so many rows one, hidden, keeps few cells; the others are 0. 0: no row is thin
-};
-using Draws = std::vector<Draw>;
-
 enum class Role { kInput, kOutput, kInPlace };
 
 struct ArrayDeclaration {
@@ -86,13 +57,6 @@ struct CallArgument {
   std::string name;
   enum class Kind { kArray, kParameter, kScalar, kPlan, kStream } kind = Kind::kStream;
   std::string of = {};  // the array or number that it is, where that has another name
-};
-
-struct CaseDeclaration {
-  std::string id, why, kind, set, dataset;
-  std::string graph;  // whose CSR arrays are drawn from; empty: none's
-  Values values;
-  std::map<std::string, Draws> draws;  // of arrays that are drawn otherwise than in other cases
 };
 
 // Another way of drawing inputs, in some checked runs of every case: what a program may get wrong although
@@ -136,23 +100,22 @@ struct LabDeclaration {
   std::string ladder;     // the dataset that the steps are about
   std::vector<BaselineDeclaration> baselines;
   std::vector<HardInputs> hard;
-  std::vector<CaseDeclaration> cases;
+  std::vector<Case> cases;
   double oracle_s = 60;
   std::size_t oracle_memory_mb = 8192;
   int runs = 3;  // checked ones, at least
 
   const ArrayDeclaration* array(const std::string& name) const;
-  std::vector<const ArrayDeclaration*> outputs() const;           // and what is worked on in place
-  std::vector<const ArrayDeclaration*> inputs() const;            // read-only ones
-  const CaseDeclaration& find_case(const std::string& id) const;  // throws JudgeFault
+  std::vector<const ArrayDeclaration*> outputs() const;  // and what is worked on in place
+  std::vector<const ArrayDeclaration*> inputs() const;   // read-only ones
 };
 
 // One item of a list of cases, of the lab's file or of a policy, which adds cases of its own. Throws
 // UsageError naming file, line, key and what was expected.
-CaseDeclaration read_case(const YamlPlace& place, const LabDeclaration& lab);
+Case read_case(const YamlPlace& place, const LabDeclaration& lab);
 // The same of an item in which one parameter may be a list, as in `n: [3, 7]`: a case each, `id`-3
 // and `id`-7.
-std::vector<CaseDeclaration> read_case_item(const YamlPlace& place, const LabDeclaration& lab);
+std::vector<Case> read_case_item(const YamlPlace& place, const LabDeclaration& lab);
 
 // Throws UsageError naming file, line, key and what was expected. `text` is the file's.
 LabDeclaration parse_lab(const std::string& text, const std::filesystem::path& file);
@@ -172,14 +135,11 @@ std::filesystem::path declaration_file(const std::string& lab);
 std::string definition_hash(const std::string& lab);
 
 // How the array is drawn in this case. `hard`: the inputs of the run, if they are not the case's own.
-const Draws& draws_in(const ArrayDeclaration& array, const CaseDeclaration& c,
-                      const HardInputs* hard = nullptr);
-// The name of a part of CSR, as a draw says it, and how many numbers it has.
-const char* name_of(CsrPart part);
+const Draws& draws_in(const ArrayDeclaration& array, const Case& c, const HardInputs* hard = nullptr);
+// How many numbers a part of CSR has.
 std::int64_t cells_of(CsrPart part, std::int64_t rows, std::int64_t entries);
 // Why the case's arrays cannot be drawn from a matrix of so many rows and entries; empty: they can.
-std::string csr_misfit(const LabDeclaration& lab, const CaseDeclaration& c, std::int64_t rows,
-                       std::int64_t entries);
+std::string csr_misfit(const LabDeclaration& lab, const Case& c, std::int64_t rows, std::int64_t entries);
 
 // A case on a matrix of so many rows and entries, in the file's words without braces: "graph: web, n: 5,
 // entries: 9". Parameters that the matrix does not decide are those of the lab's first case. Empty: no array

@@ -78,8 +78,8 @@ std::string read_case_id(const YamlPlace& place) {
   return text;
 }
 
-CaseWords read_case_words(const YamlPlace& item, const std::string& id_fallback) {
-  CaseWords words;
+Case read_case_words(const YamlPlace& item, const std::string& id_fallback) {
+  Case words;
   const bool named = item["id"].defined() || id_fallback.empty();
   words.id = named ? read_case_id(item["id"]) : id_fallback;
   if (!is_case_id(words.id)) item["id"].fail(fmt::format("an id, since '{}' cannot be one", words.id));

@@ -25,13 +25,10 @@ std::vector<BaselineDeclaration> read_baselines(const YamlPlace& baselines,
 // that leads out.
 std::filesystem::path read_path_below(const YamlPlace& place, const std::filesystem::path& folder);
 
-struct CaseWords {
-  std::string id, kind, set, why;
-};
 inline const std::set<std::string> kCaseWords{"id", "kind", "set", "why"};
 
-// `id_fallback`: of a case that gives no id; empty: it must.
-CaseWords read_case_words(const YamlPlace& item, const std::string& id_fallback = "");
+// A case's id, kind, set and purpose. `id_fallback`: of a case that gives no id; empty: it must.
+Case read_case_words(const YamlPlace& item, const std::string& id_fallback = "");
 
 // What may name a case, a dataset or a set: it becomes a file's name.
 bool is_case_id(const std::string& text);

@@ -17,7 +17,7 @@ Value read_value(const YamlPlace& place, const NumberDeclaration& parameter) {
   return Value::of_real(place.number(-1e300, 1e300));
 }
 
-void check_permutation(const YamlPlace& place, const ArrayDeclaration& array, const CaseDeclaration& c,
+void check_permutation(const YamlPlace& place, const ArrayDeclaration& array, const Case& c,
                        const HardInputs* hard, std::int64_t cells) {
   const Draws& draws = draws_in(array, c, hard);
   for (std::size_t i = 0; i < draws.size(); ++i) {
@@ -32,13 +32,13 @@ void check_permutation(const YamlPlace& place, const ArrayDeclaration& array, co
 
 // A file's numbers are the array's, of its type and shape in this case.
 void check_npy(const YamlPlace& place, const LabDeclaration& lab, const ArrayDeclaration& array,
-               const CaseDeclaration& c) {
+               const Case& c) {
   if (array.role == Role::kOutput || draws_in(array, c).front().kind != DrawKind::kNpy) return;
   const std::string& name = draws_in(array, c).front().file;
   const Scalar type = array.type.fields.front().type;
   try {
     const NpyHeader header = read_npy_header(lab.folder / name);
-    const auto shape = shape_in(array, c.values);
+    const auto shape = shape_in(array, c.parameters);
     const std::string dtype = type == Scalar::kBf16 ? "<u2" : facts(type).numpy;
     const bool same_type =
         header.dtype == dtype || (facts(type).bytes == 1 && header.dtype.substr(1) == dtype.substr(1));
@@ -55,7 +55,7 @@ void check_npy(const YamlPlace& place, const LabDeclaration& lab, const ArrayDec
 }
 
 // Arrays that are drawn from a graph need one, and a graph is for them alone.
-void check_graph(const YamlPlace& place, const LabDeclaration& lab, const CaseDeclaration& c) {
+void check_graph(const YamlPlace& place, const LabDeclaration& lab, const Case& c) {
   std::string from_graph;
   for (const ArrayDeclaration& array : lab.arrays)
     if (array.role != Role::kOutput && draws_in(array, c).front().kind == DrawKind::kCsr)
@@ -69,11 +69,11 @@ void check_graph(const YamlPlace& place, const LabDeclaration& lab, const CaseDe
     place["dataset"].refuse("the graph is the case's dataset: leave this out");
 }
 
-void check_shapes(const YamlPlace& place, const LabDeclaration& lab, const CaseDeclaration& c) {
+void check_shapes(const YamlPlace& place, const LabDeclaration& lab, const Case& c) {
   std::int64_t bytes = 0;
   for (const ArrayDeclaration& array : lab.arrays) {
     try {
-      const std::int64_t cells = cells_in(shape_in(array, c.values));
+      const std::int64_t cells = cells_in(shape_in(array, c.parameters));
       if (cells > kMostBytes / static_cast<std::int64_t>(array.type.bytes) ||
           (bytes += cells * static_cast<std::int64_t>(array.type.bytes)) > kMostBytes)
         throw std::domain_error("more than 1 TiB");
@@ -85,11 +85,9 @@ void check_shapes(const YamlPlace& place, const LabDeclaration& lab, const CaseD
           fmt::format("the shape of {} cannot be computed in case {}: {}", array.name, c.id, error.what()));
     }
   }
-  if (!lab.width.empty() && c.values.at(lab.width).whole > std::numeric_limits<int>::max())
-    place[lab.width].fail("at most 2147483647, since it is the cases' width (terms.width)");
 }
 
-void check_work(const YamlPlace& place, const LabDeclaration& lab, const CaseDeclaration& c) {
+void check_work(const YamlPlace& place, const LabDeclaration& lab, const Case& c) {
   if (c.kind == "speed" && !lab.work.bytes)
     place.refuse(
         fmt::format("work.bytes of the lab: expected the bytes that no program can do without moving, since "
@@ -99,7 +97,7 @@ void check_work(const YamlPlace& place, const LabDeclaration& lab, const CaseDec
   for (const auto* work : {&lab.work.bytes, &lab.work.flop, &lab.work.items, &lab.work.naive_steps}) {
     if (!*work) continue;
     try {
-      (*work)->real(c.values);
+      (*work)->real(c.parameters);
     } catch (const std::domain_error& error) {
       place.refuse(fmt::format("'{}' has no value in case {}: {}", (*work)->text(), c.id, error.what()));
     }
@@ -108,11 +106,11 @@ void check_work(const YamlPlace& place, const LabDeclaration& lab, const CaseDec
 
 }  // namespace
 
-std::vector<CaseDeclaration> read_case_item(const YamlPlace& place, const LabDeclaration& lab) {
+std::vector<Case> read_case_item(const YamlPlace& place, const LabDeclaration& lab) {
   for (const NumberDeclaration& parameter : lab.parameters) {
     const YamlPlace list = place[parameter.name];
     if (!list.is_list()) continue;
-    std::vector<CaseDeclaration> cases;
+    std::vector<Case> cases;
     for (const YamlPlace& number : list.items("a list of numbers")) {
       YAML::Node one(YAML::NodeType::Map);  // of the file's own nodes, which know their lines
       for (const auto& entry : place.node())
@@ -128,24 +126,23 @@ std::vector<CaseDeclaration> read_case_item(const YamlPlace& place, const LabDec
   return {read_case(place, lab)};
 }
 
-CaseDeclaration read_case(const YamlPlace& place, const LabDeclaration& lab) {
+Case read_case(const YamlPlace& place, const LabDeclaration& lab) {
   std::set<std::string> keys = kCaseWords;
   keys.insert({"dataset", "draw", "graph"});
   for (const NumberDeclaration& parameter : lab.parameters) keys.insert(parameter.name);
   if (!place.is_map()) place.fail("a map, for instance {id: one, n: 1, why: one number}");
   place.only(keys);
-  const CaseWords words = read_case_words(place);
-  CaseDeclaration c;
-  c.id = words.id;
-  c.why = words.why;
-  c.kind = words.kind;
-  c.set = words.set;
+  Case c = read_case_words(place);
   c.graph = place["graph"].text_or("");
   if (c.graph.starts_with('.') || c.graph.find('/') != std::string::npos)
     place["graph"].fail("the name of a dataset (`warpgrade data list` has them)");
   c.dataset = place["dataset"].defined() ? read_case_id(place["dataset"]) : c.graph.empty() ? c.id : c.graph;
   for (const NumberDeclaration& parameter : lab.parameters)
-    c.values[parameter.name] = read_value(place[parameter.name], parameter);
+    c.parameters[parameter.name] = read_value(place[parameter.name], parameter);
+  if (!lab.width.empty() && c.parameters.at(lab.width).whole > std::numeric_limits<int>::max())
+    place[lab.width].fail("at most 2147483647, since it is the cases' width (terms.width)");
+  c.width = lab.width.empty() ? 1 : static_cast<int>(c.parameters.at(lab.width).whole);
+  c.drawn = c.graph.empty();
   c.draws = read_draws_by_array(place["draw"], lab);
   check_graph(place, lab, c);
   check_shapes(place, lab, c);

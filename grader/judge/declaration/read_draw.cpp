@@ -8,20 +8,10 @@
 namespace warpgrade::declaration {
 namespace {
 
-const std::map<std::string, DrawKind>& kinds() {
-  static const std::map<std::string, DrawKind> known = {
-      {"uniform", DrawKind::kUniform},   {"normal", DrawKind::kNormal},
-      {"integers", DrawKind::kIntegers}, {"permutation", DrawKind::kPermutation},
-      {"sorted", DrawKind::kSorted},     {"descending", DrawKind::kDescending},
-      {"constant", DrawKind::kConstant}, {"one_hot", DrawKind::kOneHot},
-      {"npy", DrawKind::kNpy},           {"csr", DrawKind::kCsr}};
-  return known;
-}
-
-std::set<std::string> kind_names() {
-  std::set<std::string> names;
-  for (const auto& [name, kind] : kinds()) names.insert(name);
-  return names;
+template <class Kind>
+std::set<std::string> words_in() {
+  const auto words = words_of(Kind{});
+  return {words.begin(), words.end()};
 }
 
 bool may_be_thin(DrawKind kind) {
@@ -68,10 +58,10 @@ Draw read_draw(const YamlPlace& place, Scalar type) {
   std::string name;
   YamlPlace value = place;
   if (place.is_scalar()) {
-    name = place.word(kind_names());
+    name = place.word(words_in<DrawKind>());
     value = YamlPlace(YAML::Node(YAML::NodeType::Undefined), place.file(), place.key(), place.line());
   } else {
-    std::set<std::string> keys = kind_names();
+    std::set<std::string> keys = words_in<DrawKind>();
     keys.insert("thin_rows");
     place.only(keys);
     auto entries = place.entries();
@@ -81,7 +71,7 @@ Draw read_draw(const YamlPlace& place, Scalar type) {
     value = entries.front().second;
     draw.thin_rows = read_thin_rows(place["thin_rows"]);
   }
-  draw.kind = kinds().at(name);
+  draw.kind = *typed::named<DrawKind>(name);
   if (draw.thin_rows > 0 && !may_be_thin(draw.kind))
     place["thin_rows"].refuse("it stands beside uniform, normal or integers");
   switch (draw.kind) {
@@ -142,8 +132,7 @@ Draw read_csr(const YamlPlace& place, Scalar type) {
   place.only({"csr"});
   Draw draw;
   draw.kind = DrawKind::kCsr;
-  const std::string part = place["csr"].word({"row_offsets", "columns", "rows"});
-  draw.part = part == "columns" ? CsrPart::kColumns : part == "rows" ? CsrPart::kRows : CsrPart::kRowOffsets;
+  draw.part = *typed::named<CsrPart>(place["csr"].word(words_in<CsrPart>()));
   if (facts(type).is_float || facts(type).bytes < sizeof(std::int32_t))
     place["csr"].refuse("the array holds whole numbers of 32 or 64 bits");
   return draw;

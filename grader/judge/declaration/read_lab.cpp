@@ -448,7 +448,7 @@ class Reader {
       if (place["kind"].text_or("") == "speed" && !lab_.work.bytes)
         root_["work"]["bytes"].fail(
             "the bytes that no program can do without moving, since there are speed cases");
-      for (CaseDeclaration& c : read_case_item(place, lab_)) {
+      for (Case& c : read_case_item(place, lab_)) {
         datasets.insert(c.dataset);
         if (!ids.insert(c.id).second) place["id"].refuse("another case has this id");
         lab_.cases.push_back(std::move(c));

@@ -27,7 +27,7 @@ constexpr double kStepsOverNaive = 50, kLeastSteps = 5e7;
 
 }  // namespace
 
-CaseJudge::CaseJudge(const JudgeContext& context, CaseSpec spec, std::string prefix)
+CaseJudge::CaseJudge(const JudgeContext& context, Case spec, std::string prefix)
     : context_(context),
       spec_(std::move(spec)),
       prefix_(std::move(prefix)),
@@ -41,7 +41,7 @@ CaseJudge::CaseJudge(const JudgeContext& context, CaseSpec spec, std::string pre
 
 CaseJudge::~CaseJudge() = default;
 
-nlohmann::json CaseJudge::judge() {
+Record CaseJudge::judge() {
   take_turn();
   // A submission's first case has no process on its way yet: it comes up while the input is opened.
   // (Baselines are not sent for as early: on an H200 contexts that came up side by side took half a second
@@ -57,7 +57,7 @@ nlohmann::json CaseJudge::judge() {
   take_turn();
   prepare_next(kPreparedAhead);
   phases_.enter("close");
-  nlohmann::json record;
+  Record record;
   describe_case(record);
   describe_plan(record);
   describe_speed(record);
@@ -74,28 +74,27 @@ nlohmann::json CaseJudge::judge() {
     } catch (const JudgeFault&) {  // the case is judged; the kernels have the benefit of the doubt
     }
   }
-  if (writers_.is_known()) record["outputs_by"] = writers_.to_json();
+  if (writers_.is_known()) record.outputs_by = writers_.record();
   if (const auto& left = submission_->unordered(); left.commands > 0)
-    record["unordered_work"] = {{"commands", left.commands}, {"last", left.last}};
-  record["outcome"] = outcome;
-  record["verification"] = {{"repetitions", repetitions_},
-                            {"methods", methods_},
-                            {"cells_checked", cells_checked_},
-                            {"max_error_over_bound", max_error_over_bound_}};
-  if (max_rms_over_limit_ > 0) record["verification"]["max_rms_over_limit"] = max_rms_over_limit_;
-  describe_verification(record["verification"]);
-  if (!order_.plans.empty()) record["verification"]["order"] = order_.text();
-  if (!outputs_noted_.empty()) record["outputs_noted"] = outputs_noted_;
-  if (!mismatches_.is_null()) {
-    record["mismatches"] = mismatches_;
-    if (!pattern_.empty()) record["pattern"] = pattern_;
-  }
-  record["device"] = device_;
-  if (submission_ && submission_->turn() > 0) record["executor_serves"] = submission_->turn();
+    record.unordered_work = {{"commands", left.commands}, {"last", left.last}};
+  record.outcome = outcome;
+  Verification& verification = record.verification.emplace();
+  verification.repetitions = repetitions_;
+  verification.methods.emplace(methods_.begin(), methods_.end());
+  verification.cells_checked = cells_checked_;
+  verification.max_error_over_bound = max_error_over_bound_;
+  if (max_rms_over_limit_ > 0) verification.max_rms_over_limit = max_rms_over_limit_;
+  describe_verification(verification);
+  if (!order_.plans.empty()) verification.order = order_.text();
+  record.outputs_noted = outputs_noted_;
+  record.mismatches = mismatches_;
+  if (!mismatches_.is_null()) record.pattern = pattern_;
+  record.device = device_;
+  if (submission_ && submission_->turn() > 0) record.executor_serves = submission_->turn();
   context_.services->retire(context_.submission, std::move(submission_), context_.cases_after > 0);
   buffers_.reset();
-  record["wall_s"] = seconds_since(began_);
-  record["phases"] = phases_.to_json();
+  record.wall_s = seconds_since(began_);
+  record.phases = phases_.seconds();
   return record;
 }
 

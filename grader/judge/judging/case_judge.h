@@ -14,7 +14,6 @@
 
 #include "judge/judging/case_budget.h"
 #include "judge/judging/case_buffers.h"
-#include "judge/judging/case_spec.h"
 #include "judge/judging/device_memory_limit.h"
 #include "judge/judging/judge_context.h"
 #include "judge/judging/output_writers.h"
@@ -22,21 +21,23 @@
 #include "judge/judging/run_order.h"
 #include "judge/judging/services.h"
 #include "judge/measure/paired_timing.h"
+#include "record/case.h"
+#include "record/record.h"
 
 namespace warpgrade {
 
 class CaseJudge {
  public:
   // `prefix` of the contract's functions: "spmm" for spmm_plan, spmm_run, spmm_free.
-  CaseJudge(const JudgeContext& context, CaseSpec spec, std::string prefix);
+  CaseJudge(const JudgeContext& context, Case spec, std::string prefix);
   virtual ~CaseJudge();
   CaseJudge(const CaseJudge&) = delete;
   CaseJudge& operator=(const CaseJudge&) = delete;
 
-  nlohmann::json judge();
+  Record judge();
 
   // Whether a case is timed there.
-  static bool is_timed(const JudgeContext& context, const CaseSpec& spec) {
+  static bool is_timed(const JudgeContext& context, const Case& spec) {
     return context.backend == "cuda" && context.measure_speed && spec.kind == "speed";
   }
 
@@ -63,7 +64,7 @@ class CaseJudge {
   // may take follows from it. 0: the emulator's time limit alone.
   virtual double naive_steps() const { return 0; }
   // Adds the record's "case" and what else the lab has found.
-  virtual void describe_case(nlohmann::json& record) const = 0;
+  virtual void describe_case(Record& record) const = 0;
 
   // ---- what a lab may do in another way ----
 
@@ -96,11 +97,11 @@ class CaseJudge {
   virtual std::optional<Outcome> verify_pair() { return std::nullopt; }
   virtual std::optional<Outcome> verify_last_pair() { return std::nullopt; }
   // Adds to the record's "verification".
-  virtual void describe_verification(nlohmann::json& /*verification*/) const {}
+  virtual void describe_verification(Verification& /*verification*/) const {}
 
   // ---- what it uses ----
 
-  const CaseSpec& spec() const { return spec_; }
+  const Case& spec() const { return spec_; }
   const JudgeContext& context() const { return context_; }
   bool timed() const { return timed_; }
   // Each use of randomness has a name; without the hidden seed no value can be foretold.
@@ -141,9 +142,9 @@ class CaseJudge {
   std::string called(const std::string& function) const;
   // The function that a run calls, for messages.
   virtual std::string run_name() const { return prefix_ + "_run"; }
-  // The common part of describe_case: dataset and kind.
-  nlohmann::json case_json() const;
-  const nlohmann::json& timing() const { return timing_; }
+  // What every record says of its case.
+  Case described_case() const;
+  const std::optional<Timing>& timing() const { return timing_; }
   // The graph or the pattern behind the numbers is of this kind: "real", "stand-in", "synthetic".
   std::string dataset_kind() const;
 
@@ -200,14 +201,14 @@ class CaseJudge {
   std::optional<Outcome> plan_again();
   Outcome left_work() const;
   void probe_writers();
-  void describe_calls(nlohmann::json& record, Outcome& outcome) const;
+  void describe_calls(Record& record, Outcome& outcome) const;
   void count_behind_timing();
   bool leaves_time(int processes, int runs_each) const;
   bool is_short_of_time() const;
-  void describe_plan(nlohmann::json& record) const;
-  void describe_speed(nlohmann::json& record) const;
-  void collect_reports(nlohmann::json& record, Outcome& outcome);
-  void add_notes(nlohmann::json& record, Outcome& outcome);
+  void describe_plan(Record& record) const;
+  void describe_speed(Record& record) const;
+  void collect_reports(Record& record, Outcome& outcome);
+  void add_notes(Record& record, Outcome& outcome);
   void note_outputs();
   void add_output(Outcome& outcome);
   void add_help(Outcome& outcome);
@@ -218,7 +219,7 @@ class CaseJudge {
   // A lab's own constructor opens or draws the input, which is part of the case.
   const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   Phases phases_, timed_phases_;  // where the time went; within the timed phase
-  CaseSpec spec_;
+  Case spec_;
   std::string prefix_;
   bool timed_ = false, closely_ = false;
   RunOrder order_;
@@ -233,7 +234,9 @@ class CaseJudge {
   Arguments timed_arguments_;                  // of the last timed pair
   bool first_gave_plan_back_ = false;          // while partners are timed
   std::unique_ptr<RunnerProcess> submission_;  // ends before the buffers' memory goes
-  nlohmann::json device_, timing_, ratios_, ratios_with_host_;
+  nlohmann::json device_;
+  std::optional<Timing> timing_;
+  std::map<std::string, Ratio> ratios_, ratios_with_host_;
   WorstWriters writers_;
   std::set<std::string> methods_;
   std::int64_t cells_checked_ = 0;

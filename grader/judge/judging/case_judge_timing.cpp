@@ -115,13 +115,13 @@ std::optional<Outcome> CaseJudge::measure() {
   timed_phases_.enter("checks");
   if (auto fault = verify_last_pair()) return fault;
   clocks["end"] = gpu_state_json(uuid);
-  timing_ = phase.timing.timing_json(phase.stopped_by);
-  timing_["samples"]["clocks"] = std::move(clocks);
-  timing_["throttled_redone"] = phase.redone;
-  timing_["void_redone"] = phase.voids;
-  timing_["phases"] = timed_phases_.to_json();
-  ratios_ = phase.timing.ratios_json();
-  ratios_with_host_ = phase.timing.ratios_json(PairedTiming::Counted::kDeviceAndHost);
+  timing_ = phase.timing.record(phase.stopped_by);
+  timing_->samples["clocks"] = std::move(clocks);
+  timing_->throttled_redone = phase.redone;
+  timing_->void_redone = phase.voids;
+  timing_->phases = timed_phases_.seconds();
+  ratios_ = phase.timing.ratios();
+  ratios_with_host_ = phase.timing.ratios(PairedTiming::Counted::kDeviceAndHost);
   return finish_timing(phase.timing, context_.main_baseline());
 }
 
@@ -321,11 +321,11 @@ std::optional<Outcome> CaseJudge::finish_timing(const PairedTiming& timing,
                                                 const std::string& main_baseline) {
   const auto time = timing.graded();
   const double plan_ms = plan_ms_.value_or(0);
-  timing_["plan_ms"] = plan_ms;
+  timing_->plan_ms = plan_ms;
   const auto ratio = ratios_.find(main_baseline);
-  if (ratio != ratios_.end() && (*ratio)["median"] > 1.0) {
-    const double gain_us = time.median_us * (ratio->at("median").get<double>() - 1);
-    timing_["break_even_runs"] = std::ceil(1e3 * plan_ms / gain_us);
+  if (ratio != ratios_.end() && ratio->second.median > 1.0) {
+    const double gain_us = time.median_us * (ratio->second.median - 1);
+    timing_->break_even_runs = std::ceil(1e3 * plan_ms / gain_us);
   }
   const double peak = device_.value("peak_bytes_per_s", 0.0);
   const double least_us = peak > 0 ? impossible_us(peak) : 0;

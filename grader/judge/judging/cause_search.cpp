@@ -38,7 +38,7 @@ std::vector<Try> tries_for(const std::string& checks) {
 }
 
 // The findings of the case in such a run; none where the judge itself fails.
-json findings_of(const Lab& lab, const JudgeContext& context, const CaseInput& input) {
+json findings_of(const Lab& lab, const JudgeContext& context, const Case& input) {
   context.services->forget_prepared();  // those have other settings
   try {
     const json record = lab.judge(context, input);
@@ -77,7 +77,7 @@ json new_explanation(const json& known, const json& again) {
   return nullptr;
 }
 
-void look_for_cause(const Lab& lab, const JudgeContext& context, const CaseInput& input, json& record) {
+void look_for_cause(const Lab& lab, const JudgeContext& context, const Case& input, json& record) {
   const Outcome outcome = outcome_of(record);
   if (context.backend != "emulator" || outcome.verdict != Verdict::kWrongAnswer) return;
   if (outcome.reason == Reason::kUnordered) return;  // its outputs are not looked at

@@ -13,8 +13,7 @@ namespace warpgrade {
 
 // `record` as the lab's judge returned it for this case. Faults of the judge in the runs that look for the
 // cause end the search alone. Throws Interrupted.
-void look_for_cause(const Lab& lab, const JudgeContext& context, const CaseInput& input,
-                    nlohmann::json& record);
+void look_for_cause(const Lab& lab, const JudgeContext& context, const Case& input, nlohmann::json& record);
 
 // The first finding of `again` that explains a wrong answer and that `known` does not hold; null without one.
 nlohmann::json new_explanation(const nlohmann::json& known, const nlohmann::json& again);

@@ -53,40 +53,16 @@ RunnerSpec runner_from_json(const json& j) {
   return spec;
 }
 
-json case_to_json(const CaseInput& input) {
-  const CaseSpec& c = input.spec;
-  return {{"id", c.id},
-          {"dataset", c.dataset},
-          {"k", c.k},
-          {"kind", c.kind},
-          {"set", c.set},
-          {"why", c.why},
-          {"drawn", c.drawn},
-          {"beyond_older", c.beyond_older},
-          {"details", c.details},
-          {"file", input.file.string()}};
-}
-
-CaseInput case_from_json(const json& j) {
-  CaseInput input;
-  input.spec = {j.at("id"),  j.at("dataset"), j.at("k"),     j.at("kind"),
-                j.at("set"), j.at("why"),     j.at("drawn"), j.at("beyond_older")};
-  input.spec.details = j.at("details");
-  input.file = j.at("file").get<std::string>();
-  return input;
-}
-
 }  // namespace
 
 json JudgeJob::to_json() const {
-  json baselines = json::array(), case_list = json::array();
+  json baselines = json::array();
   for (const auto& baseline : context.baselines) {
     baselines.push_back({{"name", baseline.name},
                          {"runner", runner_to_json(baseline.spec)},
                          {"every_pair", baseline.every_pair},
                          {"for_truth", baseline.for_truth}});
   }
-  for (const CaseInput& input : cases) case_list.push_back(case_to_json(input));
   return {{"lab", lab},
           {"backend", context.backend},
           {"submission", runner_to_json(context.submission)},
@@ -110,7 +86,7 @@ json JudgeJob::to_json() const {
           {"keep_calls", context.keep_calls},
           {"gpu_lease", context.gpu_lease},
           {"alone", context.alone},
-          {"cases", case_list}};
+          {"cases", cases}};
 }
 
 JudgeJob JudgeJob::from_json(const json& j) {
@@ -142,7 +118,7 @@ JudgeJob JudgeJob::from_json(const json& j) {
   job.context.keep_calls = j.at("keep_calls");
   job.context.gpu_lease = j.at("gpu_lease");
   job.context.alone = j.at("alone");
-  for (const json& c : j.at("cases")) job.cases.push_back(case_from_json(c));
+  job.cases = j.at("cases").get<std::vector<Case>>();
   return job;
 }
 

@@ -13,7 +13,7 @@ namespace warpgrade {
 struct JudgeJob {
   std::string lab;
   JudgeContext context;
-  std::vector<CaseInput> cases;
+  std::vector<Case> cases;
 
   nlohmann::json to_json() const;
   static JudgeJob from_json(const nlohmann::json& json);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "judge/protocol/protocol.h"
+#include "record/record.h"
 
 namespace warpgrade {
 
@@ -27,13 +28,15 @@ class WorstWriters {
   // Kernels were launched behind copies into outputs, and changed nothing there: did they write it again?
   bool needs_probe() const { return !by_host(worst_.host) && by_host(worst_.host + most_passed_); }
 
-  nlohmann::json to_json() const {
+  OutputsBy record() const {
     const char* last = by_host(worst_.host) ? "host" : worst_.kernels > 0 ? "kernel" : "none";
-    return {{"kernels", worst_.kernels},
-            {"last_writer", last},
-            {"host_bytes", worst_.host},
-            {"filled_bytes", worst_.filled},
-            {"bytes", worst_.bytes}};
+    OutputsBy by;
+    by.kernels = static_cast<std::int64_t>(worst_.kernels);
+    by.last_writer = last;
+    by.host_bytes = static_cast<std::int64_t>(worst_.host);
+    by.filled_bytes = static_cast<std::int64_t>(worst_.filled);
+    by.bytes = static_cast<std::int64_t>(worst_.bytes);
+    return by;
   }
 
  private:

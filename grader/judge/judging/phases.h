@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 
 namespace warpgrade {
@@ -31,7 +30,7 @@ class Phases {
     current_ = name;
     since_ = now;
   }
-  nlohmann::json to_json() {
+  const std::map<std::string, double>& seconds() {
     enter(current_);
     return seconds_;
   }

@@ -58,25 +58,19 @@ std::vector<int> WrittenLab::read_widths(const YamlPlace& place, int low, int hi
   return widths;
 }
 
-void WrittenLab::require_square(const CaseSpec& spec, const std::filesystem::path& file) {
+void WrittenLab::require_square(const Case& spec, const std::filesystem::path& file) {
   const auto matrix = datasets::CsrFile::open(file);
   if (matrix.rows() == matrix.cols() && matrix.rows() > 0) return;
   throw UsageError("{}: {} is {} x {}: expected the square matrix of a graph", spec.place, spec.dataset,
                    matrix.rows(), matrix.cols());
 }
 
-CaseSpec WrittenLab::read_spec(const YamlPlace& item, const std::string& made, std::size_t cases_of_item) {
+Case WrittenLab::read_spec(const YamlPlace& item, const std::string& made, std::size_t cases_of_item) {
   if (cases_of_item > 1 && item["id"].defined())
     item["id"].refuse("one id cannot name several cases: leave it out, or give one number instead of a list");
   std::string id = made;
   std::replace(id.begin(), id.end(), '@', '-');  // "ddi@original"
-  const declaration::CaseWords words = declaration::read_case_words(item, id);
-  CaseSpec spec;
-  spec.id = words.id;
-  spec.kind = words.kind;
-  spec.set = words.set;
-  spec.why = words.why;
-  return spec;
+  return declaration::read_case_words(item, id);
 }
 
 }  // namespace warpgrade

@@ -23,7 +23,7 @@ class WrittenLab : public Lab {
   std::string name() const override { return name_; }
   std::string summary() const override { return summary_; }
   Terms terms() const override { return terms_; }
-  std::vector<CaseSpec> cases() const override { return cases_; }
+  std::vector<Case> cases() const override { return cases_; }
   std::vector<Baseline> baselines() const override { return baselines_; }
   std::string definition() const override { return definition_; }
 
@@ -38,15 +38,15 @@ class WrittenLab : public Lab {
   // `k: 32` or `k: [32, 256]`.
   static std::vector<int> read_widths(const YamlPlace& place, int low, int high);
   // For check_dataset() of labs that want a graph: as many columns as rows, and one at least.
-  static void require_square(const CaseSpec& spec, const std::filesystem::path& file);
+  static void require_square(const Case& spec, const std::filesystem::path& file);
   // A case's id: what the item says, else `made`. Refuses one id for several cases.
-  static CaseSpec read_spec(const YamlPlace& item, const std::string& made, std::size_t cases_of_item);
+  static Case read_spec(const YamlPlace& item, const std::string& made, std::size_t cases_of_item);
 
  private:
   std::string name_, summary_, definition_;
   Terms terms_;
   std::vector<Baseline> baselines_;
-  std::vector<CaseSpec> cases_;
+  std::vector<Case> cases_;
 };
 
 template <class L>

@@ -121,7 +121,7 @@ PairedTiming::Graded PairedTiming::graded() const {
   return graded;
 }
 
-nlohmann::json PairedTiming::timing_json(const std::string& stopped_by) const {
+Timing PairedTiming::record(const std::string& stopped_by) const {
   const Graded time = graded();
   const Interval interval = submission_us();
   const double scale = time.device_median_us > 0 ? time.median_us / time.device_median_us : 1;
@@ -145,25 +145,27 @@ nlohmann::json PairedTiming::timing_json(const std::string& stopped_by) const {
       series["baseline_host_us"][name].push_back(value);
     waited += sample.waited ? 1 : 0;
   }
-  return {{"median_us", time.median_us},
-          {"low_us", interval.low * scale},
-          {"high_us", interval.high * scale},
-          {"confidence", interval.confidence},
-          {"bound_by", time.bound_by_host ? "host" : "device"},
-          {"device_median_us", time.device_median_us},
-          {"event_median_us", time.event_median_us},
-          {"clock_median_us", time.clock_median_us},
-          {"clock_excess_low_us", time.excess_low_us},
-          {"host_us", time.host_median_us},
-          {"launches", launches},
-          {"synchronizes", 2 * waited > pairs()},
-          {"pairs", pairs()},
-          {"processes", processes.size()},
-          {"stopped_by", stopped_by},
-          {"samples", std::move(series)}};
+  Timing timing;
+  timing.median_us = time.median_us;
+  timing.low_us = interval.low * scale;
+  timing.high_us = interval.high * scale;
+  timing.confidence = interval.confidence;
+  timing.bound_by = time.bound_by_host ? "host" : "device";
+  timing.device_median_us = time.device_median_us;
+  timing.event_median_us = time.event_median_us;
+  timing.clock_median_us = time.clock_median_us;
+  timing.clock_excess_low_us = time.excess_low_us;
+  timing.host_us = time.host_median_us;
+  timing.launches = static_cast<std::int64_t>(launches);
+  timing.synchronizes = 2 * waited > pairs();
+  timing.pairs = pairs();
+  timing.processes = static_cast<std::int64_t>(processes.size());
+  timing.stopped_by = stopped_by;
+  timing.samples = std::move(series);
+  return timing;
 }
 
-nlohmann::json PairedTiming::ratios_json(Counted counted) const {
+std::map<std::string, Ratio> PairedTiming::ratios(Counted counted) const {
   const Graded time = graded();
   // A submission of which the host's clock shows more than the device's pays for it in every ratio.
   const double scale = time.median_us > 0 ? time.device_median_us / time.median_us : 1;
@@ -171,20 +173,21 @@ nlohmann::json PairedTiming::ratios_json(Counted counted) const {
   for (const PairSample& sample : samples_) {
     for (const auto& [name, value] : sample.baseline_us) names.insert(name);
   }
-  nlohmann::json ratios = nlohmann::json::object();
+  std::map<std::string, Ratio> ratios;
   for (const std::string& name : names) {
     const auto found = ratio(name, counted);
     if (!found) continue;
     const Interval& interval = *found;
     const auto count = std::count_if(samples_.begin(), samples_.end(),
                                      [&](const PairSample& s) { return s.baseline_us.contains(name); });
-    ratios[name] = {{"median", interval.middle * scale},
-                    {"low", interval.low * scale},
-                    {"high", interval.high * scale},
-                    {"confidence", interval.confidence},
-                    {"noise", honest_noise(name, counted)},
-                    {"processes", medians(name, counted).size()},
-                    {"pairs", count}};
+    Ratio& one = ratios[name];
+    one.median = interval.middle * scale;
+    one.low = interval.low * scale;
+    one.high = interval.high * scale;
+    one.confidence = interval.confidence;
+    one.noise = honest_noise(name, counted);
+    one.processes = static_cast<std::int64_t>(medians(name, counted).size());
+    one.pairs = count;
   }
   return ratios;
 }

@@ -12,12 +12,12 @@
 
 #include <cstdint>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "judge/measure/interval.h"
+#include "record/record.h"
 
 namespace warpgrade {
 
@@ -102,8 +102,8 @@ class PairedTiming {
   Graded graded() const;
 
   // The record's `timing`, `ratios` and `ratios_with_host`.
-  nlohmann::json timing_json(const std::string& stopped_by) const;
-  nlohmann::json ratios_json(Counted counted = Counted::kDevice) const;
+  Timing record(const std::string& stopped_by) const;
+  std::map<std::string, Ratio> ratios(Counted counted = Counted::kDevice) const;
 
  private:
   // The medians of a process pair's runs, the submission's and a baseline's.

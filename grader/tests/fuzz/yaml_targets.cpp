@@ -23,10 +23,10 @@ void lab_yaml(std::string_view input) {
     student_stub(lab);
     oracle_program(lab);
     with_case_table("# A page\n", lab);
-    for (const CaseDeclaration& c : lab.cases) {
+    for (const Case& c : lab.cases) {
       csr_misfit(lab, c, 10, 20);
       for (const ArrayDeclaration& array : lab.arrays)
-        reads<std::domain_error>([&] { cells_in(shape_in(array, c.values)); });
+        reads<std::domain_error>([&] { cells_in(shape_in(array, c.parameters)); });
     }
     case_on_graph(lab, "cora", 10, 20);
   });
@@ -40,12 +40,9 @@ void policy_yaml(std::string_view input) {
                          .gpus = {"H100", "H200"},
                          .width = "K"};
   known.read_cases = [](const YamlPlace& list) {
-    std::vector<CaseSpec> cases;
+    std::vector<Case> cases;
     for (const YamlPlace& item : list.items("a list of cases")) {
-      const declaration::CaseWords words = declaration::read_case_words(item);
-      CaseSpec spec;
-      spec.id = words.id;
-      spec.set = words.set;
+      Case spec = declaration::read_case_words(item);
       spec.dataset = item["graph"].text();
       cases.push_back(spec);
     }
@@ -54,7 +51,8 @@ void policy_yaml(std::string_view input) {
   const std::string text(input);
   reads([&] {
     const Policy policy = parse_policy(text, "spmm.yaml", known);
-    policy.thresholds_for("NVIDIA H100 80GB HBM3").of({{"id", "cora-k32"}, {"dataset", "cora"}, {"k", 32}});
+    policy.thresholds_for("NVIDIA H100 80GB HBM3")
+        .of(nlohmann::json({{"id", "cora-k32"}, {"dataset", "cora"}, {"k", 32}}));
     policy.thresholds_note("NVIDIA H100 80GB HBM3");
   });
 }

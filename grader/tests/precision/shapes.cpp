@@ -46,8 +46,8 @@ void add_row(Matrix& matrix, std::int64_t length, std::uint64_t seed) {
 std::vector<Shape> timed_shapes(const std::filesystem::path& catalogue, bool with_graphs) {
   const auto catalog = datasets::Catalog::load(catalogue);
   std::vector<Shape> shapes;
-  for (const CaseSpec& spec : find_lab("spmm").cases()) {
-    if (spec.k == 32 && spec.set == "stand-in")
+  for (const Case& spec : find_lab("spmm").cases()) {
+    if (spec.width == 32 && spec.set == "stand-in")
       shapes.push_back({spec.dataset, lengths_of(catalog.find(spec.dataset))});
   }
   if (!with_graphs) return shapes;

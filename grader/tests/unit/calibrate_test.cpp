@@ -38,7 +38,8 @@ TEST(Calibrate, IsReadAsAPolicyAgain) {
       run, {step_record("step-01", "cora", 32, {{"cub", {{"median", 3.0}}}})}, "cub", "ratios", 0.5);
   std::string text = kPolicy;
   text = text.substr(0, text.find("thresholds:")) + proposed;
-  EXPECT_EQ(policy(text).thresholds.of({{"id", "cora-k32"}, {"dataset", "cora"}, {"k", 32}}), 1.5);
+  EXPECT_EQ(policy(text).thresholds.of(nlohmann::json({{"id", "cora-k32"}, {"dataset", "cora"}, {"k", 32}})),
+            1.5);
 }
 
 TEST(Calibrate, CasesOfOneDatasetAndWidthHaveAThresholdEach) {
@@ -139,7 +140,8 @@ TEST(Calibrate, WritesIntoTheModelsOwnSectionAndNowhereElse) {
                               "ratios", 0.5);
   };
   const auto threshold = [&](const std::string& text, const char* device) {
-    return policy(text).thresholds_for(device).of({{"id", "cora-k32"}, {"dataset", "cora"}, {"k", 32}});
+    return policy(text).thresholds_for(device).of(
+        nlohmann::json({{"id", "cora-k32"}, {"dataset", "cora"}, {"k", 32}}));
   };
   std::string text = with_thresholds(before, "H100", propose("NVIDIA H100 PCIe", 3));
   EXPECT_TRUE(text.starts_with(before)) << text;

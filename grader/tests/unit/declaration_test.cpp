@@ -56,7 +56,7 @@ TEST(CaseOnGraph, HasTheParametersThatMakeTheShapesFit) {
   lab.arrays = {drawn_as("offsets", "n + 1", CsrPart::kRowOffsets),
                 drawn_as("columns", "entries", CsrPart::kColumns)};
   lab.cases.emplace_back();
-  lab.cases.front().values = values({{"n", 1}, {"entries", 2}, {"k", 32}});
+  lab.cases.front().parameters = values({{"n", 1}, {"entries", 2}, {"k", 32}});
   EXPECT_EQ(case_on_graph(lab, "web", 40, 120), "graph: web, n: 40, entries: 120, k: 32");
   lab.arrays.push_back(drawn_as("rows", "2 * n", CsrPart::kRows));
   EXPECT_EQ(case_on_graph(lab, "web", 40, 120), "");
@@ -229,7 +229,7 @@ TEST_F(LabFile, IsRead) {
   ASSERT_EQ(lab.cases.size(), 2u);
   EXPECT_EQ(lab.cases[0].set, "public");
   EXPECT_EQ(lab.cases[1].set, "timed");
-  EXPECT_EQ(shape_in(*lab.array("in"), lab.cases[1].values), std::vector<std::int64_t>{1000000});
+  EXPECT_EQ(shape_in(*lab.array("in"), lab.cases[1].parameters), std::vector<std::int64_t>{1000000});
   EXPECT_EQ(lab.arrays[0].draws[0].whole_high, 1000);
 }
 
@@ -241,7 +241,7 @@ TEST_F(LabFile, HasACaseForEachNumberOfAList) {
   ASSERT_EQ(lab.cases.size(), 3u);
   EXPECT_EQ(lab.cases[0].id, "one-3");
   EXPECT_EQ(lab.cases[1].id, "one-700");
-  EXPECT_EQ(lab.cases[1].values.at("n").whole, 700);
+  EXPECT_EQ(lab.cases[1].parameters.at("n").whole, 700);
   EXPECT_EQ(lab.cases[1].why, lab.cases[0].why);
   EXPECT_EQ(message_of("n: 1,", "n: [],"),
             "lab.yaml:13: cases[0].n: expected a list of numbers, a case each, got a list");

@@ -26,7 +26,7 @@ int number_of(const std::optional<T>& value) {
 }
 
 // What the lab's judge makes of a case beside its spec.
-json shape_of(const std::string& lab, const CaseSpec& spec) {
+json shape_of(const std::string& lab, const Case& spec) {
   if (lab == "apsp") {
     const auto shape = apsp::shape_of_case(spec);
     return {shape.n, number_of(shape.pattern)};
@@ -55,14 +55,14 @@ TEST(LabCases, AreThoseThatRecordsAndPoliciesSpeakOf) {
   }
   ASSERT_EQ(expected.size(), 5U);
   for (const auto& [name, known] : expected) {
-    const std::vector<CaseSpec> cases = find_lab(name).cases();
+    const std::vector<Case> cases = find_lab(name).cases();
     ASSERT_GE(cases.size(), known.size()) << name;
     for (std::size_t i = 0; i < known.size(); ++i) {
-      const CaseSpec& spec = cases[i];
+      const Case& spec = cases[i];
       const json now{{"lab", name},
                      {"id", spec.id},
                      {"dataset", spec.dataset},
-                     {"k", spec.k},
+                     {"k", spec.width},
                      {"kind", spec.kind},
                      {"set", spec.set},
                      {"drawn", spec.drawn},

@@ -233,7 +233,7 @@ Policy by_limit(const Lab& lab) {
   PolicyVocabulary known;
   known.is_kept = true;
   known.width = lab.terms().width;
-  for (const CaseSpec& spec : lab.cases()) known.cases.insert(spec.id), known.datasets.insert(spec.dataset);
+  for (const Case& spec : lab.cases()) known.cases.insert(spec.id), known.datasets.insert(spec.dataset);
   return parse_policy(text, lab.name() + ".yaml", known);
 }
 

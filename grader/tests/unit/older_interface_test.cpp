@@ -51,12 +51,12 @@ TEST(OlderInterface, HeadersAreLookedForInTheirFolders) {
 TEST(OlderInterface, IsJudgedOnPromisedCasesOnly) {
   const std::set<std::string> apsp{"complete-1",   "complete-31",  "complete-100",
                                    "complete-161", "complete-128", "complete-257"};
-  for (const CaseSpec& spec : find_lab("apsp").cases()) {
+  for (const Case& spec : find_lab("apsp").cases()) {
     if (spec.kind != "correctness") continue;
     EXPECT_EQ(spec.beyond_older.empty(), apsp.contains(spec.id)) << spec.id;
   }
-  for (const CaseSpec& spec : find_lab("spmm").cases()) {
-    const bool promised = (spec.k == 32 || spec.k == 256) && spec.dataset != "far-columns";
+  for (const Case& spec : find_lab("spmm").cases()) {
+    const bool promised = (spec.width == 32 || spec.width == 256) && spec.dataset != "far-columns";
     EXPECT_EQ(spec.beyond_older.empty(), promised) << spec.id;
   }
 }

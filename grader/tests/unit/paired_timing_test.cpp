@@ -78,8 +78,8 @@ TEST(PairedTiming, HostCodeCountsOnBothSidesWhereItIsAskedFor) {
   EXPECT_DOUBLE_EQ(timing.ratio("base")->middle, 2.0);
   EXPECT_DOUBLE_EQ(timing.ratio("base", with_host)->middle, 1.2);
   EXPECT_FALSE(timing.ratio("slow", with_host).has_value());
-  EXPECT_DOUBLE_EQ(timing.ratios_json(with_host).at("base").at("median").get<double>(), 1.2);
-  EXPECT_FALSE(timing.ratios_json(with_host).contains("slow"));
+  EXPECT_DOUBLE_EQ(timing.ratios(with_host).at("base").median, 1.2);
+  EXPECT_FALSE(timing.ratios(with_host).contains("slow"));
 }
 
 TEST(PairedTiming, HonestClocksAgree) {
@@ -197,8 +197,8 @@ TEST(PairedTiming, LaunchesAreToldAndWidenNothing) {
     }
     return timing;
   };
-  EXPECT_EQ(timing_with(500).ratios_json(), timing_with(1).ratios_json());
-  EXPECT_EQ(timing_with(500).timing_json("budget").at("launches"), 500);
+  EXPECT_EQ(timing_with(500).ratios(), timing_with(1).ratios());
+  EXPECT_EQ(timing_with(500).record("budget").launches, 500);
 }
 
 // A slow baseline that only one process has is no interval, and says so.
@@ -211,15 +211,15 @@ TEST(PairedTiming, ABaselineOfOneProcessHasNoInterval) {
     if (i == 0 || i == 2) sample.baseline_us["base"] = 1000;
     timing.add(sample);
   }
-  const auto ratio = timing.ratios_json().at("base");
-  EXPECT_EQ(ratio.at("pairs"), 2);
-  EXPECT_EQ(ratio.at("processes"), 1);
-  EXPECT_EQ(ratio.at("confidence"), 0);
-  EXPECT_EQ(timing.timing_json("budget").at("confidence"), 0.95);
+  const auto ratio = timing.ratios().at("base");
+  EXPECT_EQ(ratio.pairs, 2);
+  EXPECT_EQ(ratio.processes, 1);
+  EXPECT_EQ(ratio.confidence, 0);
+  EXPECT_EQ(timing.record("budget").confidence, 0.95);
 }
 
 TEST(PairedTiming, WritesEverySampleIntoTheRecord) {
-  const auto json = timing_of(7, 35, 50, 100).timing_json("budget");
+  const nlohmann::json json = timing_of(7, 35, 50, 100).record("budget");
   EXPECT_EQ(json.at("samples").at("submission_us").size(), 35u);
   EXPECT_EQ(json.at("samples").at("baseline_us").at("base").size(), 35u);
   EXPECT_EQ(json.at("samples").at("process").at(34), 4);

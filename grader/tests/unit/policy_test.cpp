@@ -14,12 +14,12 @@ Policy with_cases(const std::string& more) {
   PolicyVocabulary known{
       .datasets = {"cora"}, .cases = {"cora-k32"}, .baselines = {"cusparse_default"}, .width = "K"};
   known.read_cases = [](const YamlPlace& list) {
-    std::vector<CaseSpec> cases;
+    std::vector<Case> cases;
     for (const YamlPlace& item : list.items("a list")) {
-      CaseSpec spec;
+      Case spec;
       spec.id = item["id"].text();
       spec.dataset = item["graph"].text();
-      spec.k = 32;
+      spec.width = 32;
       spec.place = item.where();
       cases.push_back(spec);
     }
@@ -43,7 +43,7 @@ TEST(PolicyCases, HaveThresholdsByTheirDatasetOrTheirId) {
       "cases: [{id: a, graph: web}, {id: b, graph: web}]\nthresholds: {web: {32: 1.5}, b: 2, cora-k32: 3}");
   ASSERT_EQ(own.cases.size(), 2U);
   const auto threshold = [&](const char* id, const char* dataset, int k = 32) {
-    return own.thresholds.of({{"id", id}, {"dataset", dataset}, {"k", k}});
+    return own.thresholds.of(nlohmann::json({{"id", id}, {"dataset", dataset}, {"k", k}}));
   };
   EXPECT_EQ(threshold("a", "web"), 1.5);
   EXPECT_EQ(threshold("b", "web"), 2);

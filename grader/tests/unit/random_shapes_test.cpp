@@ -6,26 +6,26 @@
 namespace warpgrade {
 namespace {
 
-CaseInput drawn(const std::string& id, int n) {
-  CaseSpec spec;
-  spec.id = spec.dataset = id;
-  spec.drawn = true;
-  spec.details = {{"case", {{"n", std::to_string(n)}}}};
-  return {spec, {}};
+Case drawn(const std::string& id, int n) {
+  Case drawn;
+  drawn.id = drawn.dataset = id;
+  drawn.drawn = true;
+  drawn.parameters["n"] = declaration::Value::of(n);
+  return drawn;
 }
 
-CaseInput of_graph(const std::string& id, const std::string& graph, int k) {
-  CaseSpec spec;
-  spec.id = id;
-  spec.dataset = graph;
-  spec.k = k;
-  return {spec, {}};
+Case of_graph(const std::string& id, const std::string& graph, int k) {
+  Case found;
+  found.id = id;
+  found.dataset = graph;
+  found.width = k;
+  return found;
 }
 
 TEST(RandomShapes, take_as_long_as_the_case_of_about_their_size_and_more_where_they_are_larger) {
-  const std::vector<CaseInput> cases{drawn("small", 10), drawn("large", 100)};
+  const std::vector<Case> cases{drawn("small", 10), drawn("large", 100)};
   const std::map<std::string, double> wall_s{{"small", 0.1}, {"large", 1.0}};
-  const auto expected = [&](int n) { return expected_seconds(drawn("shape-1", n).spec, cases, wall_s); };
+  const auto expected = [&](int n) { return expected_seconds(drawn("shape-1", n), cases, wall_s); };
   EXPECT_DOUBLE_EQ(expected(300), 3);
   EXPECT_DOUBLE_EQ(expected(50), 1);
   EXPECT_DOUBLE_EQ(expected(12), 0.12);
@@ -33,10 +33,10 @@ TEST(RandomShapes, take_as_long_as_the_case_of_about_their_size_and_more_where_t
 }
 
 TEST(RandomShapes, of_a_graph_take_what_its_own_cases_take) {
-  const std::vector<CaseInput> cases{of_graph("cora-k64", "cora", 64), of_graph("hub-k32", "hub", 32)};
+  const std::vector<Case> cases{of_graph("cora-k64", "cora", 64), of_graph("hub-k32", "hub", 32)};
   const std::map<std::string, double> wall_s{{"cora-k64", 0.2}, {"hub-k32", 5}};
-  EXPECT_DOUBLE_EQ(expected_seconds(of_graph("shape-1", "hub", 64).spec, cases, wall_s), 10);
-  EXPECT_DOUBLE_EQ(expected_seconds(of_graph("shape-2", "cora", 96).spec, cases, wall_s), 0.3);
+  EXPECT_DOUBLE_EQ(expected_seconds(of_graph("shape-1", "hub", 64), cases, wall_s), 10);
+  EXPECT_DOUBLE_EQ(expected_seconds(of_graph("shape-2", "cora", 96), cases, wall_s), 0.3);
 }
 
 }  // namespace

@@ -17,18 +17,18 @@ namespace {
 
 class ApspJudge : public ArraysJudge {
  public:
-  ApspJudge(const JudgeContext& judge_context, const CaseInput& input)
-      : ArraysJudge(judge_context, input.spec, "apsp"), graph_(make_graph(judge_context, input)) {
+  ApspJudge(const JudgeContext& judge_context, const Case& input)
+      : ArraysJudge(judge_context, input, "apsp"), graph_(make_graph(judge_context, input)) {
     try {
       require_range(graph_.n, kMaxWeight);
     } catch (const std::invalid_argument& error) {
-      throw JudgeFault("case {}: {}", input.spec.id, error.what());
+      throw JudgeFault("case {}: {}", input.id, error.what());
     }
   }
 
  private:
-  static Graph make_graph(const JudgeContext& judge_context, const CaseInput& input) {
-    const Shape shape = shape_of_case(input.spec);
+  static Graph make_graph(const JudgeContext& judge_context, const Case& input) {
+    const Shape shape = shape_of_case(input);
     if (shape.pattern == Pattern::kComplete && judge_context.older_interface)
       return {shape.n, Pattern::kOlder, {}};
     if (shape.pattern) return {shape.n, shape.pattern, {}};
@@ -117,15 +117,15 @@ class ApspJudge : public ArraysJudge {
     return 20.0 * n * n * std::ceil(n / 32.0);
   }
 
-  void describe_case(nlohmann::json& record) const override {
-    nlohmann::json described = case_json();
-    described["rows"] = graph_.n;
-    described["cols"] = graph_.n;
-    described["nnz"] = graph_.cells();
-    if (!graph_.pattern) described["edges"] = graph_.edges.size();
-    if (graph_.pattern == Pattern::kOlder) described["greatest_weight"] = kMaxOlderWeight;
-    described["shape"] = {{"max_row", graph_.n}, {"mean_row", graph_.n}, {"empty_rows", 0}};
-    record["case"] = std::move(described);
+  void describe_case(Record& record) const override {
+    Case described = described_case();
+    described.rows = graph_.n;
+    described.cols = graph_.n;
+    described.nnz = graph_.cells();
+    if (!graph_.pattern) described.other["edges"] = graph_.edges.size();
+    if (graph_.pattern == Pattern::kOlder) described.other["greatest_weight"] = kMaxOlderWeight;
+    described.shape = {{"max_row", graph_.n}, {"mean_row", graph_.n}, {"empty_rows", 0}};
+    record.test_case = std::move(described);
   }
 
   Graph graph_;
@@ -135,7 +135,7 @@ class ApspJudge : public ArraysJudge {
 
 }  // namespace
 
-nlohmann::json judge_apsp(const JudgeContext& context, const CaseInput& input) {
+nlohmann::json judge_apsp(const JudgeContext& context, const Case& input) {
   return ApspJudge(context, input).judge();
 }
 

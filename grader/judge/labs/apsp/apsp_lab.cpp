@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "judge/judging/figures.h"
 #include "judge/labs/written_lab.h"
 
 namespace warpgrade::apsp {
@@ -31,47 +30,45 @@ std::string beyond_older(std::optional<Pattern> pattern) {
 
 class ApspLab : public WrittenLab {
  public:
-  nlohmann::json judge(const JudgeContext& context, const CaseInput& input) const override {
+  nlohmann::json judge(const JudgeContext& context, const Case& input) const override {
     return judge_apsp(context, input);
   }
   std::string case_on_dataset(const std::string& name, int rows, int cols, std::int64_t) const override {
     return rows == cols ? fmt::format("graph: {}, n: {}", name, std::min(rows, kUsualNodes)) : "";
   }
-  void check_dataset(const CaseSpec& spec, const std::filesystem::path& file) const override {
+  void check_dataset(const Case& spec, const std::filesystem::path& file) const override {
     if (!spec.drawn) require_square(spec, file);
   }
   // A relaxation for each three nodes, as Floyd and Warshall have it. On graphs without long paths lengths
   // may be cut at 16 bits (reference/apsp/README.md).
-  std::optional<CaseWork> work_of(const nlohmann::json& described) const override {
-    const double n = figure(described, "k");
-    const std::string pattern = word(described, "dataset");
-    const bool is_wide = pattern == "heavy" || pattern == "far";
+  std::optional<CaseWork> work_of(const Case& c) const override {
+    const double n = c.width;
+    const bool is_wide = c.dataset == "heavy" || c.dataset == "far";
     return CaseWork{.written_bytes = 4 * n * n,
                     .operations = n * n * n,
                     .unit = is_wide ? units::kMinPlus : units::kMinPlus16};
   }
 
  private:
-  std::vector<nlohmann::json> call_numbers(const CaseInput& input) const override {
-    return {{{"n", input.spec.k}}};
+  std::vector<nlohmann::json> call_numbers(const Case& input) const override {
+    return {{{"n", input.width}}};
   }
 
   // {pattern: ring, n: 129}, or {graph: USA-road-d.NY, n: 150}: the first nodes of a breadth-first search,
-  // all edges between them, weights drawn anew in each repetition. k, the width in records and policies,
-  // is n.
-  std::vector<CaseSpec> read_item(const YamlPlace& item) const override {
+  // all edges between them, weights drawn anew in each repetition. The width is n.
+  std::vector<Case> read_item(const YamlPlace& item) const override {
     std::set<std::string> keys = declaration::kCaseWords;
     keys.insert({"graph", "pattern", "n"});
     item.only(keys);
     const Source source = read_source(item, words_of(kPatternNames));
     const std::vector<int> sizes = read_widths(item["n"], 1, kMostNodes);
     const bool timed = item["kind"].text_or("") == "speed";
-    std::vector<CaseSpec> cases;
+    std::vector<Case> cases;
     for (const int n : sizes) {
-      CaseSpec spec =
+      Case spec =
           read_spec(item, fmt::format("{}{}{}", source.name, timed ? "-timed-" : "-", n), sizes.size());
       spec.dataset = source.name;
-      spec.k = n;
+      spec.width = n;
       spec.drawn = source.drawn;
       spec.beyond_older = beyond_older(shape_of_case(spec).pattern);
       cases.push_back(std::move(spec));
@@ -84,9 +81,9 @@ const LabRegistration kRegistration("apsp", [] { return make_written_lab<ApspLab
 
 }  // namespace
 
-Shape shape_of_case(const CaseSpec& spec) {
-  if (spec.drawn) return {spec.k, kPatternNames.at(spec.dataset)};
-  return {spec.k, std::nullopt};
+Shape shape_of_case(const Case& spec) {
+  if (spec.drawn) return {spec.width, kPatternNames.at(spec.dataset)};
+  return {spec.width, std::nullopt};
 }
 
 }  // namespace warpgrade::apsp

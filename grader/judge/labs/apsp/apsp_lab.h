@@ -13,9 +13,9 @@ struct Shape {
   std::optional<Pattern> pattern;  // none: a real graph
 };
 
-Shape shape_of_case(const CaseSpec& spec);
+Shape shape_of_case(const Case& spec);
 
 // Judges one case on either backend; see grader/judge/labs/apsp/README.md for the order of things.
-nlohmann::json judge_apsp(const JudgeContext& context, const CaseInput& input);
+nlohmann::json judge_apsp(const JudgeContext& context, const Case& input);
 
 }  // namespace warpgrade::apsp

@@ -101,7 +101,7 @@ void hash_folder(Sha256& hash, const fs::path& folder) {
 }
 
 // Nothing where the judge's own part cannot be told from another build's.
-std::optional<std::string> content_of(const declaration::LabDeclaration& lab, const CaseSpec& spec,
+std::optional<std::string> content_of(const declaration::LabDeclaration& lab, const Case& spec,
                                       const JudgeContext& context) {
   const auto judge = build_id("/proc/self/exe");  // it draws the inputs
   if (!judge) return std::nullopt;
@@ -110,7 +110,7 @@ std::optional<std::string> content_of(const declaration::LabDeclaration& lab, co
   hash.part(read_text(project_root() / "grader/judge/labs/declared/oracle_worker.py"));
   hash.part(lab.name);
   hash_folder(hash, lab.folder);
-  return hash.part(spec.id).part(json_text(spec.details)).part(context.run_seed).hex();
+  return hash.part(spec.id).part(json_text(spec)).part(context.run_seed).hex();
 }
 
 }  // namespace
@@ -189,7 +189,7 @@ void AnswerFiles::give_up_oldest() const {
   }
 }
 
-std::optional<AnswerFiles> answer_files(const declaration::LabDeclaration& lab, const CaseSpec& spec,
+std::optional<AnswerFiles> answer_files(const declaration::LabDeclaration& lab, const Case& spec,
                                         const JudgeContext& context) {
   const bool kept = context.keep_answers && context.backend == "emulator" && lab.check_script.empty() &&
                     spec.set == "public" && spec.kind == "correctness" && spec.drawn;

@@ -9,9 +9,9 @@
 #include <string>
 
 #include "judge/declaration/lab_declaration.h"
-#include "judge/judging/case_spec.h"
 #include "judge/judging/judge_context.h"
 #include "judge/labs/declared/kept_answers.h"
+#include "record/case.h"
 
 namespace warpgrade::declared {
 
@@ -42,7 +42,7 @@ std::optional<std::filesystem::path> answers_folder();
 
 // Of the case's answers in this run; nothing where they are not kept: a case that is timed, hidden or on a
 // graph, a run that no other repeats, or on a GPU.
-std::optional<AnswerFiles> answer_files(const declaration::LabDeclaration& lab, const CaseSpec& spec,
+std::optional<AnswerFiles> answer_files(const declaration::LabDeclaration& lab, const Case& spec,
                                         const JudgeContext& context);
 
 }  // namespace warpgrade::declared

@@ -9,7 +9,6 @@
 
 namespace warpgrade::declared {
 
-using declaration::CaseDeclaration;
 using declaration::LabDeclaration;
 
 int least_runs_of(const LabDeclaration& lab, const JudgeContext& context) {
@@ -59,13 +58,13 @@ std::vector<PlannedAnswers> planned_answers(const LabDeclaration& lab, const Jud
 
 }  // namespace
 
-void make_answers_ahead(const LabDeclaration& lab, const CaseDeclaration& declared, OracleKeeper& keeper,
-                        const JudgeContext& context, const CaseInput& input) {
+void make_answers_ahead(const LabDeclaration& lab, const Case& c, OracleKeeper& keeper,
+                        const JudgeContext& context) {
   if (!lab.check_script.empty()) return;  // it finds out by itself what is right
-  const RunSeeds seeds(context.run_seed, declared.id, static_cast<int>(lab.hard.size()));
-  const KeptAnswers answers = keeper.answers(lab, input.spec, context);
-  const auto runs = keeper.runs(lab, declared, context, input.file, false);
-  const bool timed = CaseJudge::is_timed(context, input.spec);
+  const RunSeeds seeds(context.run_seed, c.id, static_cast<int>(lab.hard.size()));
+  const KeptAnswers answers = keeper.answers(lab, c, context);
+  const auto runs = keeper.runs(lab, c, context, c.file, false);
+  const bool timed = CaseJudge::is_timed(context, c);
   for (PlannedAnswers& planned : planned_answers(lab, context, seeds, timed)) {
     const std::uint64_t plan = plan_of_answers(lab, planned.plan_seed);
     PreparedRuns::Seeds& wanted = planned.runs;

@@ -21,7 +21,7 @@ std::uint64_t plan_of_answers(const declaration::LabDeclaration& lab, std::uint6
 
 // The oracle answers the checked runs of the case and the timed repetition that is always its own; what it has
 // answered before it is not asked again. Throws JudgeFault with its words.
-void make_answers_ahead(const declaration::LabDeclaration& lab, const declaration::CaseDeclaration& declared,
-                        OracleKeeper& keeper, const JudgeContext& context, const CaseInput& input);
+void make_answers_ahead(const declaration::LabDeclaration& lab, const Case& c, OracleKeeper& keeper,
+                        const JudgeContext& context);
 
 }  // namespace warpgrade::declared

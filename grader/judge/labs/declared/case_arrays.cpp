@@ -72,14 +72,14 @@ const declaration::HardInputs* hard_inputs(const LabDeclaration& lab, std::uint6
   return number == 0 || number > lab.hard.size() ? nullptr : &lab.hard[number - 1];
 }
 
-CaseArrays::CaseArrays(const declaration::LabDeclaration& lab, const declaration::CaseDeclaration& declared,
+CaseArrays::CaseArrays(const declaration::LabDeclaration& lab, const Case& declared,
                        const std::filesystem::path& graph, OracleProcess& oracle, int threads)
     : lab_(lab), case_(declared), oracle_(oracle), threads_(threads), scalars_(lab.scalars.size()) {
   std::size_t total = 0;
   for (const ArrayDeclaration& array : lab_.arrays) {
     Slot slot;
     slot.array = &array;
-    slot.shape = shape_in(array, case_.values);
+    slot.shape = shape_in(array, case_.parameters);
     slot.cells = declaration::cells_in(slot.shape);
     const auto cells = static_cast<std::size_t>(slot.cells);
     if (array.role != Role::kOutput) slot.contents = place(total, cells * array.type.bytes);
@@ -268,7 +268,8 @@ void CaseArrays::draw_for_plan(std::uint64_t seed, int threads) {
 json CaseArrays::values_json() const {
   json values = json::object();
   for (const NumberDeclaration& parameter : lab_.parameters)
-    values[parameter.name] = number_json(parameter, argument_of(parameter, case_.values.at(parameter.name)));
+    values[parameter.name] =
+        number_json(parameter, argument_of(parameter, case_.parameters.at(parameter.name)));
   for (std::size_t i = 0; i < scalars_.size(); ++i)
     values[lab_.scalars[i].name] = number_json(lab_.scalars[i], scalars_[i]);
   return values;

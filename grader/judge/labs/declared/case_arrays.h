@@ -32,8 +32,8 @@ class CaseArrays {
  public:
   // Takes the oracle's memory for this case. `graph`: the file of the case's graph, where it has one. Throws
   // JudgeFault when there is no memory, or the graph does not fit.
-  CaseArrays(const declaration::LabDeclaration& lab, const declaration::CaseDeclaration& declared,
-             const std::filesystem::path& graph, OracleProcess& oracle, int threads);
+  CaseArrays(const declaration::LabDeclaration& lab, const Case& declared, const std::filesystem::path& graph,
+             OracleProcess& oracle, int threads);
   // The same case once more, in the memory of another oracle.
   CaseArrays(const CaseArrays& other, OracleProcess& oracle);
   CaseArrays(const CaseArrays&) = delete;
@@ -123,7 +123,7 @@ class CaseArrays {
   std::optional<Finding> ask_script();
 
   const declaration::LabDeclaration& lab_;
-  const declaration::CaseDeclaration& case_;
+  const Case& case_;
   OracleProcess& oracle_;
   int threads_;
   Drawer drawer_;

@@ -16,7 +16,6 @@ namespace warpgrade::declared {
 namespace {
 
 using declaration::ArrayDeclaration;
-using declaration::CaseDeclaration;
 using declaration::CheckKind;
 using declaration::ElementType;
 using declaration::Field;
@@ -73,21 +72,22 @@ bool holds_only_whole_numbers(const ElementType& type) {
                       [](const Field& field) { return facts(field.type).is_float; });
 }
 
-bool fits(const LabDeclaration& lab, const CaseDeclaration& c) {
+bool fits(const LabDeclaration& lab, const Case& c) {
   std::size_t bytes = 0;
   for (const ArrayDeclaration& array : lab.arrays)
-    bytes += static_cast<std::size_t>(declaration::cells_in(shape_in(array, c.values))) * array.type.bytes;
+    bytes +=
+        static_cast<std::size_t>(declaration::cells_in(shape_in(array, c.parameters))) * array.type.bytes;
   return bytes <= kLargestChanged;
 }
 
-std::vector<const CaseDeclaration*> fitting(const LabDeclaration& lab) {
-  std::vector<const CaseDeclaration*> cases;
-  for (const CaseDeclaration& c : lab.cases)
+std::vector<const Case*> fitting(const LabDeclaration& lab) {
+  std::vector<const Case*> cases;
+  for (const Case& c : lab.cases)
     if (fits(lab, c)) cases.push_back(&c);
   return cases;
 }
 
-void change_case(const LabDeclaration& lab, const CaseDeclaration& c, CaseArrays& arrays, std::uint64_t seed,
+void change_case(const LabDeclaration& lab, const Case& c, CaseArrays& arrays, std::uint64_t seed,
                  ChangeReport& report) {
   for (const ArrayDeclaration* output : lab.outputs()) {
     const CellBytes result = arrays.result(*output);
@@ -105,12 +105,12 @@ void change_case(const LabDeclaration& lab, const CaseDeclaration& c, CaseArrays
   }
 }
 
-std::filesystem::path graph_of(const CaseDeclaration& c, const GraphFiles& graphs) {
+std::filesystem::path graph_of(const Case& c, const GraphFiles& graphs) {
   return c.graph.empty() ? std::filesystem::path() : graphs(c.graph);
 }
 
 // For messages: "case one", "case one with inputs 'far'".
-std::string case_with_inputs(const LabDeclaration& lab, const CaseDeclaration& c, int inputs) {
+std::string case_with_inputs(const LabDeclaration& lab, const Case& c, int inputs) {
   if (inputs == 0) return "case " + c.id;
   return fmt::format("case {} with inputs '{}'", c.id, lab.hard[static_cast<std::size_t>(inputs) - 1].id);
 }
@@ -138,9 +138,9 @@ ChangeReport try_changed_outputs(const LabDeclaration& lab, const GraphFiles& gr
                                  std::uint64_t seed, int threads, const CaseProgress& progress) {
   ChangeReport report;
   for (const Way& way : kWays) report.changes.push_back({way.name, 0, {}});
-  const std::vector<const CaseDeclaration*> cases = fitting(lab);
-  for (const CaseDeclaration* one : cases) {
-    const CaseDeclaration& c = *one;
+  const std::vector<const Case*> cases = fitting(lab);
+  for (const Case* one : cases) {
+    const Case& c = *one;
     progress(report.cases + 1, static_cast<int>(cases.size()), c.id);
     CaseArrays arrays(lab, c, graph_of(c, graphs), oracle, threads);
     const std::uint64_t own = mix_bits(seed + static_cast<std::uint64_t>(++report.cases));
@@ -165,9 +165,9 @@ std::vector<std::string> disagreements(const LabDeclaration& lab, const GraphFil
                                        int threads, const CaseProgress& progress) {
   std::vector<std::string> found;
   int number = 0;
-  const std::vector<const CaseDeclaration*> cases = fitting(lab);
-  for (const CaseDeclaration* one : cases) {
-    const CaseDeclaration& c = *one;
+  const std::vector<const Case*> cases = fitting(lab);
+  for (const Case* one : cases) {
+    const Case& c = *one;
     progress(++number, static_cast<int>(cases.size()), c.id);
     const std::filesystem::path graph = graph_of(c, graphs);
     CaseArrays arrays(lab, c, graph, oracle, threads), others(lab, c, graph, second, threads);
@@ -196,8 +196,8 @@ std::vector<std::string> other_magnitudes(const LabDeclaration& lab, const Graph
   constexpr double kClose = 1e-3;
   std::vector<std::string> found;
   int number = 0;
-  const std::vector<const CaseDeclaration*> cases = fitting(lab);
-  for (const CaseDeclaration* one : cases) {
+  const std::vector<const Case*> cases = fitting(lab);
+  for (const Case* one : cases) {
     progress(++number, static_cast<int>(cases.size()), one->id);
     CaseArrays arrays(lab, *one, graph_of(*one, graphs), oracle, threads);
     arrays.draw_for_plan(seed);

@@ -338,7 +338,7 @@ class PowerTrial {
 
 }  // namespace
 
-CasePower measure_power(const declaration::LabDeclaration& lab, const declaration::CaseDeclaration& declared,
+CasePower measure_power(const declaration::LabDeclaration& lab, const Case& declared,
                         const std::filesystem::path& graph, OracleProcess& oracle, std::uint64_t seed,
                         int seeds, int threads, const SeedProgress& progress) {
   CaseArrays arrays(lab, declared, graph, oracle, threads);

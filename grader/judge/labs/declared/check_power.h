@@ -43,7 +43,7 @@ using SeedProgress = std::function<void(int number, int of)>;
 // Replaces in each seed one sixteenth of each input by 0, by the input's mean, or by another draw, in an
 // order that the seed draws; 48 seeds try each once. A part that passed is tried again under more seeds.
 // Throws JudgeFault with the oracle's words when it fails on the case's own inputs.
-CasePower measure_power(const declaration::LabDeclaration& lab, const declaration::CaseDeclaration& declared,
+CasePower measure_power(const declaration::LabDeclaration& lab, const Case& declared,
                         const std::filesystem::path& graph, OracleProcess& oracle, std::uint64_t seed,
                         int seeds, int threads, const SeedProgress& progress);
 

@@ -25,7 +25,6 @@ namespace warpgrade::declared {
 namespace {
 
 using declaration::ArrayDeclaration;
-using declaration::CaseDeclaration;
 using declaration::Field;
 using declaration::LabDeclaration;
 using declaration::NumberDeclaration;
@@ -36,15 +35,15 @@ constexpr std::size_t kLongestMessage = 600;
 
 class DeclaredJudge : public ArraysJudge {
  public:
-  DeclaredJudge(const LabDeclaration& lab, const CaseDeclaration& declared, OracleKeeper& keeper,
-                const JudgeContext& judge_context, const CaseInput& input)
-      : ArraysJudge(judge_context, input.spec, lab.name),
+  DeclaredJudge(const LabDeclaration& lab, const Case& input, OracleKeeper& keeper,
+                const JudgeContext& judge_context)
+      : ArraysJudge(judge_context, input, lab.name),
         lab_(lab),
-        case_(declared),
+        case_(spec()),
         work_(keeper.cell_work(judge_context)),
-        seeds_(judge_context.run_seed, declared.id, static_cast<int>(lab.hard.size())),
-        answers_(keeper.answers(lab, input.spec, judge_context)),
-        runs_(keeper.runs(lab, declared, judge_context, input.file, true)) {}
+        seeds_(judge_context.run_seed, input.id, static_cast<int>(lab.hard.size())),
+        answers_(keeper.answers(lab, input, judge_context)),
+        runs_(keeper.runs(lab, spec(), judge_context, input.file, true)) {}
 
  private:
   void fill_buffers() override {
@@ -156,7 +155,7 @@ class DeclaredJudge : public ArraysJudge {
   Arguments plan_arguments() const override {
     Arguments arguments;
     for (const NumberDeclaration& parameter : lab_.parameters)
-      arguments.push_back(argument_of(parameter, case_.values.at(parameter.name)));
+      arguments.push_back(argument_of(parameter, case_.parameters.at(parameter.name)));
     return arguments;
   }
 
@@ -360,8 +359,8 @@ class DeclaredJudge : public ArraysJudge {
     const auto& one = context().baselines[static_cast<std::size_t>(program - PairOutputs::kBaseline)];
     throw JudgeFault("baseline {} is wrong on {}: {}", one.name, spec().id, wrong);
   }
-  void describe_verification(json& verification) const override {
-    if (truth_) verification["timed"] = truth_->to_json();
+  void describe_verification(Verification& verification) const override {
+    if (truth_) verification.timed = truth_->to_json();
   }
 
   // ---- checks by the oracle ----
@@ -431,7 +430,7 @@ class DeclaredJudge : public ArraysJudge {
   }
 
   double value(const std::optional<declaration::Expression>& expression) const {
-    return expression ? expression->real(case_.values) : 0;
+    return expression ? expression->real(case_.parameters) : 0;
   }
   double compulsory_bytes() const override { return value(lab_.work.bytes); }
 
@@ -447,15 +446,11 @@ class DeclaredJudge : public ArraysJudge {
   }
   double naive_steps() const override { return value(lab_.work.naive_steps); }
 
-  void describe_case(json& record) const override {
-    json described = case_json();
-    for (const NumberDeclaration& parameter : lab_.parameters) {
-      const declaration::Value& number = case_.values.at(parameter.name);
-      described["parameters"][parameter.name] = number.is_whole ? json(number.whole) : json(number.real);
-    }
-    record["case"] = std::move(described);
+  void describe_case(Record& record) const override {
+    record.test_case = described_case();
+    record.test_case.parameters = case_.parameters;
     const double flop = value(lab_.work.flop);
-    if (flop > 0) record["flop"] = flop;
+    if (flop > 0) record.flop = flop;
   }
 
   double items() const override {
@@ -463,7 +458,7 @@ class DeclaredJudge : public ArraysJudge {
   }
 
   const LabDeclaration& lab_;
-  const CaseDeclaration& case_;
+  const Case& case_;
   CellWork* work_;  // on a GPU
   RunSeeds seeds_;
   KeptAnswers answers_;
@@ -485,9 +480,9 @@ class DeclaredJudge : public ArraysJudge {
 
 }  // namespace
 
-json judge_declared(const LabDeclaration& lab, const CaseDeclaration& declared, OracleKeeper& keeper,
-                    const JudgeContext& context, const CaseInput& input) {
-  return DeclaredJudge(lab, declared, keeper, context, input).judge();
+json judge_declared(const LabDeclaration& lab, const Case& c, OracleKeeper& keeper,
+                    const JudgeContext& context) {
+  return DeclaredJudge(lab, c, keeper, context).judge();
 }
 
 }  // namespace warpgrade::declared

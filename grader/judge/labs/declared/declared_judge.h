@@ -5,7 +5,7 @@
 
 namespace warpgrade::declared {
 
-nlohmann::json judge_declared(const declaration::LabDeclaration& lab, const declaration::CaseDeclaration& c,
-                              OracleKeeper& keeper, const JudgeContext& context, const CaseInput& input);
+nlohmann::json judge_declared(const declaration::LabDeclaration& lab, const Case& c, OracleKeeper& keeper,
+                              const JudgeContext& context);
 
 }  // namespace warpgrade::declared

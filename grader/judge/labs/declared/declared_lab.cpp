@@ -13,14 +13,11 @@
 namespace warpgrade {
 namespace {
 
-using declaration::CaseDeclaration;
 using declaration::LabDeclaration;
 
 class DeclaredLab : public Lab {
  public:
-  explicit DeclaredLab(LabDeclaration lab) : lab_(std::move(lab)) {
-    for (const CaseDeclaration& declared : lab_.cases) cases_.push_back(spec_of(declared));
-  }
+  explicit DeclaredLab(LabDeclaration lab) : lab_(std::move(lab)) {}
 
   std::string name() const override { return lab_.name; }
   std::string summary() const override { return lab_.summary; }
@@ -28,7 +25,7 @@ class DeclaredLab : public Lab {
     return {lab_.width, lab_.work_name, lab_.outputs().front()->name, lab_.ladder};
   }
 
-  std::vector<CaseSpec> cases() const override { return cases_; }
+  std::vector<Case> cases() const override { return lab_.cases; }
 
   std::vector<Baseline> baselines() const override {
     std::vector<Baseline> baselines;
@@ -44,9 +41,9 @@ class DeclaredLab : public Lab {
         "device_truth", std::filesystem::path("reference") / lab_.name / lab_.device_truth, {}, true};
   }
 
-  void check_dataset(const CaseSpec& spec, const std::filesystem::path& file) const override {
+  void check_dataset(const Case& spec, const std::filesystem::path& file) const override {
     const auto matrix = datasets::CsrFile::open(file);
-    const std::string misfit = csr_misfit(lab_, case_of(spec), matrix.rows(), matrix.nnz());
+    const std::string misfit = csr_misfit(lab_, spec, matrix.rows(), matrix.nnz());
     if (!misfit.empty()) throw UsageError("{}: {}", spec.place, misfit);
   }
 
@@ -56,16 +53,10 @@ class DeclaredLab : public Lab {
 
   std::string definition() const override { return declaration::definition_hash(lab_.name); }
 
-  std::optional<CaseWork> work_of(const nlohmann::json& described) const override {
-    declaration::Values values;
-    const nlohmann::json numbers = described.value("parameters", nlohmann::json::object());
-    for (const declaration::NumberDeclaration& parameter : lab_.parameters) {
-      const auto number = numbers.find(parameter.name);
-      if (number == numbers.end() || !number->is_number()) return std::nullopt;
-      values[parameter.name] = number->is_number_integer()
-                                   ? declaration::Value::of(number->get<std::int64_t>())
-                                   : declaration::Value::of_real(number->get<double>());
-    }
+  std::optional<CaseWork> work_of(const Case& c) const override {
+    const declaration::Values& values = c.parameters;
+    for (const declaration::NumberDeclaration& parameter : lab_.parameters)
+      if (!values.contains(parameter.name)) return std::nullopt;
     CaseWork work;
     work.unit = lab_.work.unit;
     if (lab_.work.flop) work.operations = lab_.work.flop->real(values);
@@ -77,59 +68,24 @@ class DeclaredLab : public Lab {
     return work;
   }
 
-  nlohmann::json judge(const JudgeContext& context, const CaseInput& input) const override {
-    return declared::judge_declared(lab_, case_of(input.spec), oracle_, context, input);
+  nlohmann::json judge(const JudgeContext& context, const Case& input) const override {
+    return declared::judge_declared(lab_, input, oracle_, context);
   }
 
-  void make_ahead(const JudgeContext& context, const CaseInput& input) const override {
-    declared::make_answers_ahead(lab_, case_of(input.spec), oracle_, context, input);
+  void make_ahead(const JudgeContext& context, const Case& input) const override {
+    declared::make_answers_ahead(lab_, input, oracle_, context);
   }
 
  private:
-  std::vector<CaseSpec> read_item(const YamlPlace& item) const override {
-    std::vector<CaseSpec> specs;
-    for (const CaseDeclaration& declared : declaration::read_case_item(item, lab_)) {
-      specs.push_back(spec_of(declared));
-      nlohmann::json words = item.to_json();
-      words["id"] = declared.id;
-      for (auto& [key, word] : words.items()) {
-        if (!word.is_array()) continue;
-        const declaration::Value& number = declared.values.at(key);
-        word = number.is_whole ? nlohmann::json(number.whole) : nlohmann::json(number.real);
-      }
-      specs.back().details = {{"case", std::move(words)}};
-    }
-    return specs;
+  std::vector<Case> read_item(const YamlPlace& item) const override {
+    return declaration::read_case_item(item, lab_);
   }
 
-  CaseSpec spec_of(const CaseDeclaration& declared) const {
-    CaseSpec spec;
-    spec.id = declared.id;
-    spec.dataset = declared.dataset;
-    spec.k = lab_.width.empty() ? 1 : static_cast<int>(declared.values.at(lab_.width).whole);
-    spec.kind = declared.kind;
-    spec.set = declared.set;
-    spec.why = declared.why;
-    spec.drawn = declared.graph.empty();
-    return spec;
-  }
-
-  std::vector<nlohmann::json> call_numbers(const CaseInput& input) const override {
-    nlohmann::json values = nlohmann::json::object();
-    for (const auto& [name, value] : case_of(input.spec).values)
-      values[name] = value.is_whole ? nlohmann::json(value.whole) : nlohmann::json(value.real);
-    return {std::move(values)};
-  }
-
-  // One of the file's, or one that came with its own words.
-  CaseDeclaration case_of(const CaseSpec& spec) const {
-    const auto words = spec.details.find("case");
-    if (words == spec.details.end()) return lab_.find_case(spec.id);
-    return declaration::read_case(YamlPlace::parse(json_text(*words), "case " + spec.id), lab_);
+  std::vector<nlohmann::json> call_numbers(const Case& input) const override {
+    return {typed::to_value(input.parameters)};
   }
 
   LabDeclaration lab_;
-  std::vector<CaseSpec> cases_;
   mutable declared::OracleKeeper oracle_;
 };
 

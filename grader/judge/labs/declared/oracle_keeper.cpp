@@ -8,7 +8,6 @@
 
 namespace warpgrade::declared {
 
-using declaration::CaseDeclaration;
 using declaration::LabDeclaration;
 
 namespace {
@@ -53,8 +52,7 @@ CellWork* OracleKeeper::cell_work(const JudgeContext& context) {
   return work_.get();
 }
 
-KeptAnswers OracleKeeper::answers(const LabDeclaration& lab, const CaseSpec& spec,
-                                  const JudgeContext& context) {
+KeptAnswers OracleKeeper::answers(const LabDeclaration& lab, const Case& spec, const JudgeContext& context) {
   if (most_answer_bytes_ == 0)
     most_answer_bytes_ = on_gpu(context) ? memory_for_prepared_runs() : kAnswersOnEmulator;
   std::shared_ptr<const AnswerFiles> files;
@@ -63,7 +61,7 @@ KeptAnswers OracleKeeper::answers(const LabDeclaration& lab, const CaseSpec& spe
   return {context.services->kept_data(), lab.name, spec.id, most_answer_bytes_, std::move(files)};
 }
 
-std::unique_ptr<PreparedRuns> OracleKeeper::runs(const LabDeclaration& lab, const CaseDeclaration& declared,
+std::unique_ptr<PreparedRuns> OracleKeeper::runs(const LabDeclaration& lab, const Case& declared,
                                                  const JudgeContext& context,
                                                  const std::filesystem::path& graph, bool for_program) {
   CellWork* work = cell_work(context);

@@ -24,12 +24,10 @@ class OracleKeeper {
   CellWork* cell_work(const JudgeContext& context);
 
   // Those of a case. The memory for all answers is settled when a judge's first case asks.
-  KeptAnswers answers(const declaration::LabDeclaration& lab, const CaseSpec& spec,
-                      const JudgeContext& context);
+  KeptAnswers answers(const declaration::LabDeclaration& lab, const Case& spec, const JudgeContext& context);
   // The case's runs; inputs are drawn on the GPU where there is one. `for_program`: there is one that may
   // fail at once.
-  std::unique_ptr<PreparedRuns> runs(const declaration::LabDeclaration& lab,
-                                     const declaration::CaseDeclaration& declared,
+  std::unique_ptr<PreparedRuns> runs(const declaration::LabDeclaration& lab, const Case& declared,
                                      const JudgeContext& context, const std::filesystem::path& graph,
                                      bool for_program);
 

@@ -8,13 +8,13 @@ using declaration::ArrayDeclaration;
 using declaration::Check;
 using declaration::Field;
 
-PairOutputs::PairOutputs(const declaration::LabDeclaration& lab, const declaration::CaseDeclaration& declared,
-                         ArrayBuffers& buffers, CellWork& work, std::size_t baselines)
+PairOutputs::PairOutputs(const declaration::LabDeclaration& lab, const Case& declared, ArrayBuffers& buffers,
+                         CellWork& work, std::size_t baselines)
     : lab_(lab), buffers_(buffers), work_(work), kept_(place(kBaseline) + baselines) {
   for (const ArrayDeclaration* array : lab.outputs()) {
     const bool has_magnitudes = lab.checks.at(array->name).magnitude_of_absolutes;
     wants_magnitudes_ = wants_magnitudes_ || has_magnitudes;
-    const std::int64_t cells = declaration::cells_in(shape_in(*array, declared.values));
+    const std::int64_t cells = declaration::cells_in(shape_in(*array, declared.parameters));
     Output output{array, cells, static_cast<std::size_t>(cells) * array->type.bytes, {}};
     for (std::size_t place = 0; place < kept_.size(); ++place)
       output.kept.push_back(place != kMagnitudes || has_magnitudes ? work.allocate(output.bytes) : nullptr);
@@ -76,15 +76,15 @@ OutputsCompared PairOutputs::compare(int program, const Held& held) {
   return sum;
 }
 
-OutputsCompared compare_with_answer(const declaration::LabDeclaration& lab,
-                                    const declaration::CaseDeclaration& declared, CellWork& work,
-                                    const std::vector<const void*>& cells, const Answer& answer) {
+OutputsCompared compare_with_answer(const declaration::LabDeclaration& lab, const Case& declared,
+                                    CellWork& work, const std::vector<const void*>& cells,
+                                    const Answer& answer) {
   constexpr CellLayout kMagnitudes{declaration::Scalar::kFp64, 0, sizeof(double)};
   OutputsCompared sum;
   const auto outputs = lab.outputs();
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const declaration::ElementType &type = outputs[i]->type, truth = truth_type(type);
-    const std::int64_t count = declaration::cells_in(shape_in(*outputs[i], declared.values));
+    const std::int64_t count = declaration::cells_in(shape_in(*outputs[i], declared.parameters));
     compare_fields(*outputs[i], lab.checks.at(outputs[i]->name), count, sum,
                    [&](std::size_t field, const CellCheck& check) {
                      return work.compare_with_host(

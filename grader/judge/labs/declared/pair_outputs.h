@@ -19,8 +19,8 @@ class PairOutputs {
   static constexpr int kSubmission = 0, kBaseline = 1;  // the main one; others follow
 
   // Of a submission and so many baselines. Throws JudgeFault when there is no room.
-  PairOutputs(const declaration::LabDeclaration& lab, const declaration::CaseDeclaration& declared,
-              ArrayBuffers& buffers, CellWork& work, std::size_t baselines);
+  PairOutputs(const declaration::LabDeclaration& lab, const Case& declared, ArrayBuffers& buffers,
+              CellWork& work, std::size_t baselines);
 
   // Keeps the private snapshot as the program's.
   void keep(int program) { keep_as(place(program)); }
@@ -56,8 +56,8 @@ class PairOutputs {
 };
 
 // A run's outputs, in the order of the lab's, beside the oracle's answer: `cells` lie where `work` is done.
-OutputsCompared compare_with_answer(const declaration::LabDeclaration& lab,
-                                    const declaration::CaseDeclaration& declared, CellWork& work,
-                                    const std::vector<const void*>& cells, const Answer& answer);
+OutputsCompared compare_with_answer(const declaration::LabDeclaration& lab, const Case& declared,
+                                    CellWork& work, const std::vector<const void*>& cells,
+                                    const Answer& answer);
 
 }  // namespace warpgrade::declared

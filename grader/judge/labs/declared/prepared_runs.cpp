@@ -59,9 +59,8 @@ std::size_t memory_for_prepared_runs() {
   return std::min(left / kShareOfMemory, kMostPreparedBytes);
 }
 
-PreparedRuns::PreparedRuns(const declaration::LabDeclaration& lab,
-                           const declaration::CaseDeclaration& declared, const std::filesystem::path& graph,
-                           Oracles oracles, Limits limits)
+PreparedRuns::PreparedRuns(const declaration::LabDeclaration& lab, const Case& declared,
+                           const std::filesystem::path& graph, Oracles oracles, Limits limits)
     : oracles_(std::move(oracles)), limits_(limits), plan_sees_(CaseArrays::plan_sees_arrays(lab)) {
   first_.oracle = &oracles_(0);
   first_.arrays = std::make_unique<CaseArrays>(lab, declared, graph, *first_.oracle, limits.threads);

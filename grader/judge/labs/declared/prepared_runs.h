@@ -33,7 +33,7 @@ class PreparedRuns {
   using Oracles = std::function<OracleProcess&(int number)>;
 
   // Throws JudgeFault as CaseArrays does. Lab and case outlive it.
-  PreparedRuns(const declaration::LabDeclaration& lab, const declaration::CaseDeclaration& declared,
+  PreparedRuns(const declaration::LabDeclaration& lab, const Case& declared,
                const std::filesystem::path& graph, Oracles oracles, Limits limits);
   // The oracles keep running, without the case's memory.
   ~PreparedRuns();

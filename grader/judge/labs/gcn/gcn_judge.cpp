@@ -26,7 +26,7 @@ constexpr double kSingleOverBound = 0x1p33;
 // takes as long as judging it.
 constexpr std::size_t kMostGraphBytes = std::size_t{1} << 30;
 
-std::string name_of_graph(const Shape& shape, const CaseInput& input) {
+std::string name_of_graph(const Shape& shape, const Case& input) {
   return shape.pattern
              ? fmt::format("gcn: pattern {}, {} vertices", static_cast<int>(*shape.pattern), shape.vertices)
              : "gcn: " + input.file.string();
@@ -44,7 +44,7 @@ std::shared_ptr<const HostGraph> kept_graph(const JudgeContext& context, const s
 }
 
 std::shared_ptr<const HostGraph> graph_of_case(const JudgeContext& context, const Shape& shape,
-                                               const CaseInput& input) {
+                                               const Case& input) {
   return kept_graph(context, name_of_graph(shape, input), [&](std::uint64_t seed) {
     return shape.pattern ? make_graph(*shape.pattern, shape.vertices, seed) : read_graph(input.file);
   });
@@ -52,7 +52,7 @@ std::shared_ptr<const HostGraph> graph_of_case(const JudgeContext& context, cons
 
 // For plan `plan`.
 std::shared_ptr<const HostGraph> graph_under_other_names(const JudgeContext& context, const Shape& shape,
-                                                         const CaseInput& input, int plan) {
+                                                         const Case& input, int plan) {
   const std::string name = fmt::format("{}, plan {}", name_of_graph(shape, input), plan);
   return kept_graph(context, name,
                     [&](std::uint64_t seed) { return relabel(*graph_of_case(context, shape, input), seed); });
@@ -88,9 +88,9 @@ std::unique_ptr<Checks> open_checks(ArrayBuffers& buffers, const Shape& shape, c
 
 // The first numbers of a case. The judge's kernels are held against the oracle once for each case and graph
 // in this judge's life.
-void draw_agreed(const JudgeContext& context, const Shape& shape, const CaseInput& input, std::uint64_t seed,
+void draw_agreed(const JudgeContext& context, const Shape& shape, const Case& input, std::uint64_t seed,
                  Checks& checks) {
-  const std::string name = fmt::format("gcn: agreed on {}, {}", input.spec.id, name_of_graph(shape, input));
+  const std::string name = fmt::format("gcn: agreed on {}, {}", input.id, name_of_graph(shape, input));
   KeptData& kept = context.services->kept_data();
   const bool agreed = !shape.raw && kept.find<bool>(name) != nullptr;
   if (agreed) checks.trust();
@@ -100,8 +100,8 @@ void draw_agreed(const JudgeContext& context, const Shape& shape, const CaseInpu
 
 class GcnJudge : public ArraysJudge {
  public:
-  GcnJudge(const JudgeContext& judge_context, const CaseInput& input)
-      : ArraysJudge(judge_context, input.spec, "gcn"), input_(input), shape_(shape_of_case(input.spec)) {
+  GcnJudge(const JudgeContext& judge_context, const Case& input)
+      : ArraysJudge(judge_context, input, "gcn"), input_(input), shape_(shape_of_case(input)) {
     if (shape_.raw) {
       take_raw_layer(datasets::read_raw_layer(input.file, kFeatures, kClasses));
     } else {
@@ -277,25 +277,25 @@ class GcnJudge : public ArraysJudge {
     return 1000.0 * static_cast<double>(vertices()) + 16.0 * static_cast<double>(nnz());
   }
 
-  void describe_case(nlohmann::json& record) const override {
-    nlohmann::json described = case_json();
+  void describe_case(Record& record) const override {
+    Case described = described_case();
     int longest = 0, empty = 0;
     for (int v = 0; v < graph_->vertices(); ++v) {
       const int entries = graph_->row_offsets[v + 1] - graph_->row_offsets[v];
       longest = std::max(longest, entries);
       empty += entries == 0 ? 1 : 0;
     }
-    described["operator"] = function_of(shape_.op);
-    described["rows"] = vertices();
-    described["cols"] = first_columns(shape_.op);
-    described["nnz"] = nnz();
-    described["shape"] = {{"max_row", longest},
-                          {"mean_row", static_cast<double>(nnz()) / static_cast<double>(vertices())},
-                          {"empty_rows", empty}};
-    record["case"] = std::move(described);
+    described.other["operator"] = function_of(shape_.op);
+    described.rows = vertices();
+    described.cols = first_columns(shape_.op);
+    described.nnz = nnz();
+    described.shape = {{"max_row", longest},
+                       {"mean_row", static_cast<double>(nnz()) / static_cast<double>(vertices())},
+                       {"empty_rows", empty}};
+    record.test_case = std::move(described);
   }
 
-  const CaseInput& input_;
+  const Case& input_;
   Shape shape_;
   std::shared_ptr<const HostGraph> graph_;
   std::int64_t read_vertices_ = 0;
@@ -307,18 +307,18 @@ class GcnJudge : public ArraysJudge {
 
 }  // namespace
 
-nlohmann::json judge_gcn(const JudgeContext& context, const CaseInput& input) {
+nlohmann::json judge_gcn(const JudgeContext& context, const Case& input) {
   return GcnJudge(context, input).judge();
 }
 
-void make_case_ahead(const JudgeContext& context, const CaseInput& input) {
-  const Shape shape = shape_of_case(input.spec);
+void make_case_ahead(const JudgeContext& context, const Case& input) {
+  const Shape shape = shape_of_case(input);
   if (shape.raw) return;
   const auto graph = graph_of_case(context, shape, input);
   if (context.backend == "cuda") {
     const auto buffers = make_cuda_array_buffers();
     const auto checks = open_checks(*buffers, shape, *graph);
-    draw_agreed(context, shape, input, Sha256().part(context.run_seed).part(input.spec.id).number(), *checks);
+    draw_agreed(context, shape, input, Sha256().part(context.run_seed).part(input.id).number(), *checks);
   }
   // Of three runs a submission has two plans.
   if (uses_graph(shape)) graph_under_other_names(context, shape, input, 1);

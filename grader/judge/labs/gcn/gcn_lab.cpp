@@ -61,32 +61,32 @@ std::string name_of(Operator op) {
 
 class GcnLab : public WrittenLab {
  public:
-  std::vector<CaseInput> cases_of_input(const std::filesystem::path& folder) const override {
+  std::vector<Case> cases_of_input(const std::filesystem::path& folder) const override {
     return cases_of_raw_layer(folder);
   }
-  nlohmann::json judge(const JudgeContext& context, const CaseInput& input) const override {
+  nlohmann::json judge(const JudgeContext& context, const Case& input) const override {
     return judge_gcn(context, input);
   }
-  void make_ahead(const JudgeContext& context, const CaseInput& input) const override {
+  void make_ahead(const JudgeContext& context, const Case& input) const override {
     make_case_ahead(context, input);
   }
   std::string case_on_dataset(const std::string& name, int rows, int cols, std::int64_t) const override {
     return rows == cols ? fmt::format("operator: pipeline, graph: {}, vertices: {}", name, rows) : "";
   }
-  void check_dataset(const CaseSpec& spec, const std::filesystem::path& file) const override {
+  void check_dataset(const Case& spec, const std::filesystem::path& file) const override {
     if (spec.drawn) return;
     require_square(spec, file);
     const int vertices = datasets::CsrFile::open(file).rows();
-    if (vertices != spec.k)
+    if (vertices != spec.width)
       throw UsageError("{}.vertices: expected {}, which {} has, got {}", spec.place, vertices, spec.dataset,
-                       spec.k);
+                       spec.width);
   }
   // Multiply-adds of X W on the tensor cores, which round as fp64 does; each entry of the graph loads a row.
-  std::optional<CaseWork> work_of(const nlohmann::json& described) const override {
-    const double vertices = figure(described, "rows"), columns = figure(described, "cols");
-    const std::string op = word(described, "operator");
+  std::optional<CaseWork> work_of(const Case& c) const override {
+    const double vertices = double(c.rows.value_or(0)), columns = double(c.cols.value_or(0));
+    const std::string op = word(c.other, "operator");
     const bool is_whole = op == function_of(kWhole), multiplies = is_whole || op == function_of(kTransform);
-    const double entries = is_whole || op == function_of(kAggregate) ? figure(described, "nnz") : 0;
+    const double entries = is_whole || op == function_of(kAggregate) ? double(c.nnz.value_or(0)) : 0;
     return CaseWork{.written_bytes = 8 * kClasses * vertices,
                     .gathered_bytes = 8 * kClasses * entries,
                     .operations = multiplies ? 2 * vertices * columns * kClasses : 0,
@@ -96,28 +96,27 @@ class GcnLab : public WrittenLab {
  private:
   // How many entries a graph has is known once it is drawn: code for 1 entry, for a multiple of 16 and for other
   // counts is made beforehand.
-  std::vector<nlohmann::json> call_numbers(const CaseInput& input) const override {
-    const std::int64_t vertices = input.spec.k;
+  std::vector<nlohmann::json> call_numbers(const Case& input) const override {
+    const std::int64_t vertices = input.width;
     std::vector<std::int64_t> entries{16 * vertices, 16 * vertices + 1};
     if (vertices == 1) entries.push_back(1);
     std::vector<nlohmann::json> numbers;
     for (const std::int64_t nnz : entries)
-      numbers.push_back({{"function", static_cast<int>(shape_of_case(input.spec).op)},
-                         {"vertices", vertices},
-                         {"nnz", nnz}});
+      numbers.push_back(
+          {{"function", static_cast<int>(shape_of_case(input).op)}, {"vertices", vertices}, {"nnz", nnz}});
     return numbers;
   }
 
   // {id: xw-small, operator: xw, pattern: loops-only, vertices: 131, numbers: small}, or of a dataset
   // {operator: pipeline, graph: cora, vertices: 2708}.
-  std::vector<CaseSpec> read_item(const YamlPlace& item) const override {
+  std::vector<Case> read_item(const YamlPlace& item) const override {
     std::set<std::string> keys = declaration::kCaseWords;
     keys.insert({"operator", "graph", "pattern", "vertices", "numbers"});
     item.only(keys);
     const std::string op = item["operator"].word(words_of(kOperatorNames));
     const Source source = read_source(item, words_of(kPatternNames));
-    CaseSpec spec = read_spec(item, source.drawn ? "" : op + "-" + source.name, 1);
-    spec.k = static_cast<int>(item["vertices"].whole(1, kMostVertices));
+    Case spec = read_spec(item, source.drawn ? "" : op + "-" + source.name, 1);
+    spec.width = static_cast<int>(item["vertices"].whole(1, kMostVertices));
     spec.drawn = source.drawn;
     spec.dataset = source.drawn ? op : source.name;
     spec.details = {{"operator", op}};
@@ -140,27 +139,34 @@ const char* function_of(Operator op) {
   return kNames[static_cast<int>(op)];
 }
 
-std::vector<CaseInput> cases_of_raw_layer(const std::filesystem::path& folder) {
+std::vector<Case> cases_of_raw_layer(const std::filesystem::path& folder) {
   const datasets::RawLayer layer = datasets::read_raw_layer(folder, kFeatures, kClasses);
   require_finite_layer(layer, folder);
   const fs::path place = fs::absolute(folder).lexically_normal();
-  std::vector<CaseInput> cases;
+  std::vector<Case> cases;
   for (const Operator op : {kTransform, kAggregate, kLogSoftmax, kWhole}) {
-    CaseSpec spec{name_of(op) + kRawSuffix,    name_of(op), layer.vertices(), "speed", "input",
-                  "your own graph and numbers"};
+    Case spec;
+    spec.id = name_of(op) + kRawSuffix;
+    spec.dataset = name_of(op);
+    spec.width = layer.vertices();
+    spec.kind = "speed";
+    spec.set = "input";
+    spec.why = "your own graph and numbers";
     spec.drawn = true;
     spec.details = {{"operator", name_of(op)}, {"raw", true}};
-    cases.push_back({std::move(spec), place, layer.hash});
+    spec.file = place;
+    spec.input_hash = layer.hash;
+    cases.push_back(std::move(spec));
   }
   return cases;
 }
 
-Shape shape_of_case(const CaseSpec& spec) {
+Shape shape_of_case(const Case& spec) {
   Shape shape;
   shape.op = kOperatorNames.at(spec.details.at("operator"));
   shape.raw = spec.details.value("raw", false);
   if (shape.raw) return shape;
-  shape.vertices = spec.k;
+  shape.vertices = spec.width;
   if (!spec.drawn) return shape;
   shape.pattern = kPatternNames.at(spec.details.at("pattern"));
   shape.numbers = kNumbersNames.at(spec.details.at("numbers"));

@@ -28,14 +28,14 @@ struct Shape {
 
 // A case of each operator on a folder in the raw layout (warpgrade/datasets/raw_layer.h). Throws
 // datasets::DatasetError.
-std::vector<CaseInput> cases_of_raw_layer(const std::filesystem::path& folder);
+std::vector<Case> cases_of_raw_layer(const std::filesystem::path& folder);
 
-Shape shape_of_case(const CaseSpec& spec);  // k is the number of vertices
+Shape shape_of_case(const Case& spec);  // k is the number of vertices
 
 // Judges one case on either backend; see grader/judge/labs/gcn/README.md for the order of things.
-nlohmann::json judge_gcn(const JudgeContext& context, const CaseInput& input);
+nlohmann::json judge_gcn(const JudgeContext& context, const Case& input);
 // What the judge keeps of the case for every submission: its graphs, and that its kernels agree with the
 // oracle about them.
-void make_case_ahead(const JudgeContext& context, const CaseInput& input);
+void make_case_ahead(const JudgeContext& context, const Case& input);
 
 }  // namespace warpgrade::gcn

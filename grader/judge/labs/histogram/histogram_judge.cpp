@@ -18,8 +18,8 @@ constexpr int kPatterns = static_cast<int>(Pattern::kHalfLast) + 1;
 
 class HistogramJudge : public ArraysJudge {
  public:
-  HistogramJudge(const JudgeContext& judge_context, const CaseInput& input)
-      : ArraysJudge(judge_context, input.spec, "histogram"), shape_(shape_of_case(input.spec)) {}
+  HistogramJudge(const JudgeContext& judge_context, const Case& input)
+      : ArraysJudge(judge_context, input, "histogram"), shape_(shape_of_case(input)) {}
 
  private:
   void fill_buffers() override {
@@ -123,15 +123,15 @@ class HistogramJudge : public ArraysJudge {
   // A thread an id and one a bin, some 30 instructions each.
   double naive_steps() const override { return 30.0 * (shape_.count + bins()) / 32 + 1e4; }
 
-  void describe_case(nlohmann::json& record) const override {
-    nlohmann::json described = case_json();
-    described["rows"] = bins();
-    described["cols"] = shape_.nodes;
-    described["nnz"] = shape_.count;
-    described["bins"] = bins();
-    described["shape"] = {
+  void describe_case(Record& record) const override {
+    Case described = described_case();
+    described.rows = bins();
+    described.cols = shape_.nodes;
+    described.nnz = shape_.count;
+    described.other["bins"] = bins();
+    described.shape = {
         {"max_row", shape_.count}, {"mean_row", double(shape_.count) / bins()}, {"empty_rows", 0}};
-    record["case"] = std::move(described);
+    record.test_case = std::move(described);
   }
 
   Shape shape_;
@@ -141,7 +141,7 @@ class HistogramJudge : public ArraysJudge {
 
 }  // namespace
 
-nlohmann::json judge_histogram(const JudgeContext& context, const CaseInput& input) {
+nlohmann::json judge_histogram(const JudgeContext& context, const Case& input) {
   return HistogramJudge(context, input).judge();
 }
 

@@ -11,9 +11,9 @@ struct Shape {
   int count = 0, nodes = 1;
 };
 
-Shape shape_of_case(const CaseSpec& spec);
+Shape shape_of_case(const Case& spec);
 
 // Judges one case on either backend; see grader/judge/labs/histogram/README.md for the order of things.
-nlohmann::json judge_histogram(const JudgeContext& context, const CaseInput& input);
+nlohmann::json judge_histogram(const JudgeContext& context, const Case& input);
 
 }  // namespace warpgrade::histogram

@@ -25,9 +25,8 @@ constexpr int kLeastRuns = 6;  // one alone, and one for each relation of its se
 
 class SamplingJudge : public ArraysJudge {
  public:
-  SamplingJudge(const JudgeContext& judge_context, const CaseInput& input)
-      : ArraysJudge(judge_context, input.spec, "sampling"),
-        file_(datasets::CsrFile::open_verified(input.file)) {
+  SamplingJudge(const JudgeContext& judge_context, const Case& input)
+      : ArraysJudge(judge_context, input, "sampling"), file_(datasets::CsrFile::open_verified(input.file)) {
     graph_ = {file_.row_offsets(), file_.columns()};
     every_node_ = nodes_of_case(spec()) == 0;
     nodes_.resize(every_node_ ? graph_.nodes() : nodes_of_case(spec()));
@@ -255,7 +254,7 @@ class SamplingJudge : public ArraysJudge {
   }
 
   std::int64_t count() const { return static_cast<std::int64_t>(nodes_.size()); }
-  unsigned fanout() const { return static_cast<unsigned>(spec().k); }
+  unsigned fanout() const { return static_cast<unsigned>(spec().width); }
   double items() const override { return static_cast<double>(cells()); }
   std::int64_t cells() const { return count() * fanout(); }
 
@@ -278,25 +277,25 @@ class SamplingJudge : public ArraysJudge {
   // A thread a sample, some 150 instructions of a counter-based generator each.
   double naive_steps() const override { return 150.0 * static_cast<double>(cells()) / 32 + 1e4; }
 
-  void describe_case(nlohmann::json& record) const override {
-    nlohmann::json described = case_json();
+  void describe_case(Record& record) const override {
+    Case described = described_case();
     unsigned longest = 0;
     int empty = 0;
     for (int node = 0; node < graph_.nodes(); ++node) {
       longest = std::max(longest, graph_.degree(node));
       empty += graph_.degree(node) == 0 ? 1 : 0;
     }
-    described["rows"] = graph_.nodes();
-    described["cols"] = file_.cols();
-    described["nnz"] = graph_.columns.size();
-    described["count"] = count();
-    described["fanout"] = fanout();
-    described["dataset_hash"] = file_.content_hash();
-    described["shape"] = {
+    described.rows = graph_.nodes();
+    described.cols = file_.cols();
+    described.nnz = static_cast<std::int64_t>(graph_.columns.size());
+    described.other["count"] = count();
+    described.other["fanout"] = fanout();
+    described.dataset_hash = file_.content_hash();
+    described.shape = {
         {"max_row", longest},
         {"mean_row", graph_.nodes() > 0 ? double(graph_.columns.size()) / graph_.nodes() : 0.0},
         {"empty_rows", empty}};
-    record["case"] = std::move(described);
+    record.test_case = std::move(described);
   }
 
   datasets::CsrFile file_;
@@ -314,7 +313,7 @@ class SamplingJudge : public ArraysJudge {
 
 }  // namespace
 
-nlohmann::json judge_sampling(const JudgeContext& context, const CaseInput& input) {
+nlohmann::json judge_sampling(const JudgeContext& context, const Case& input) {
   return SamplingJudge(context, input).judge();
 }
 

@@ -20,8 +20,7 @@ namespace {
 
 class SpmmJudge : public CaseJudge {
  public:
-  SpmmJudge(const JudgeContext& judge_context, const CaseInput& input)
-      : CaseJudge(judge_context, input.spec, "spmm") {
+  SpmmJudge(const JudgeContext& judge_context, const Case& input) : CaseJudge(judge_context, input, "spmm") {
     if (spec().drawn) {
       drawn_ = far_columns_matrix();
       a_ = {drawn_->rows, drawn_->cols, drawn_->row_offsets, drawn_->columns, ""};
@@ -61,14 +60,14 @@ class SpmmJudge : public CaseJudge {
   std::unique_ptr<CaseBuffers> open_buffers() override {
     auto buffers = context().backend == "cuda" ? make_cuda_spmm_buffers(context().services->kept_data())
                                                : make_host_spmm_buffers(context().threads);
-    buffers->load(a_, spec().k);
+    buffers->load(a_, spec().width);
     buffers_ = buffers.get();
     return buffers;
   }
 
   void prepare_plan(int, bool) override { buffers_->refresh_a(next_seed()); }
 
-  Arguments plan_arguments() const override { return {a_.rows, a_.cols, a_.nnz(), spec().k}; }
+  Arguments plan_arguments() const override { return {a_.rows, a_.cols, a_.nnz(), spec().width}; }
 
   std::optional<Outcome> verify_checked_run() override { return accept(buffers_->check_every_cell()); }
 
@@ -92,7 +91,7 @@ class SpmmJudge : public CaseJudge {
   }
 
   Outcome explain(const Check& check) {
-    pattern_ = describe_pattern(check, a_, spec().k);
+    pattern_ = describe_pattern(check, a_, spec().width);
     mismatches_ = nlohmann::json::array();
     for (const Mismatch& cell : check.first) {
       nlohmann::json item{{"row", cell.row},
@@ -138,7 +137,7 @@ class SpmmJudge : public CaseJudge {
 
   // Reading B once: A may be compressed by the plan, C may still sit in L2.
   double impossible_us(double peak_bytes_per_s) const override {
-    return 1e6 * 4.0 * spec().k * facts().used_columns / peak_bytes_per_s;
+    return 1e6 * 4.0 * spec().width * facts().used_columns / peak_bytes_per_s;
   }
 
   // Facts of the structure alone; a judge process sees the same few graphs again and again.
@@ -163,39 +162,36 @@ class SpmmJudge : public CaseJudge {
   }
 
   double compulsory_bytes() const override {
-    return 8.0 * a_.nnz() + 4.0 * (a_.rows + 1) + 4.0 * spec().k * (double(a_.cols) + a_.rows);
+    return 8.0 * a_.nnz() + 4.0 * (a_.rows + 1) + 4.0 * spec().width * (double(a_.cols) + a_.rows);
   }
 
   // A thread a cell; some 12 instructions a term and 30 a cell.
   double naive_steps() const override {
-    const double warps = std::ceil(spec().k / 32.0);
+    const double warps = std::ceil(spec().width / 32.0);
     return warps * (12.0 * static_cast<double>(a_.nnz()) + 30.0 * a_.rows);
   }
 
-  void describe_case(nlohmann::json& record) const override {
-    nlohmann::json described = case_json();
-    described["rows"] = a_.rows;
-    described["cols"] = a_.cols;
-    described["nnz"] = a_.nnz();
-    if (file_) described["dataset_hash"] = content_;
-    if (made_square_) described["made_square"] = true;
+  void describe_case(Record& record) const override {
+    Case described = described_case();
+    described.rows = a_.rows;
+    described.cols = a_.cols;
+    described.nnz = a_.nnz();
+    if (file_) described.dataset_hash = content_;
+    if (made_square_) described.other["made_square"] = true;
     if (variant_) {
       const auto bytes = [](const std::vector<int>& values) {
         return std::string_view(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(int));
       };
-      described["variant"] = {
+      described.other["variant"] = {
           {"version", datasets::kVariantVersion},
           {"structure_hash",
            Sha256().part(bytes(variant_->row_offsets)).part(bytes(variant_->columns)).hex()}};
     }
-    described["shape"] = {{"max_row", facts().longest},
-                          {"mean_row", a_.rows > 0 ? double(a_.nnz()) / a_.rows : 0.0},
-                          {"empty_rows", facts().empty}};
-    record["case"] = std::move(described);
-    if (!timing().is_null()) {
-      const double median_us = timing().at("median_us");
-      record["throughput_nnz_per_s"] = 1e6 * static_cast<double>(a_.nnz()) / median_us;
-    }
+    described.shape = {{"max_row", facts().longest},
+                       {"mean_row", a_.rows > 0 ? double(a_.nnz()) / a_.rows : 0.0},
+                       {"empty_rows", facts().empty}};
+    record.test_case = std::move(described);
+    if (timing()) record.throughput_nnz_per_s = 1e6 * static_cast<double>(a_.nnz()) / timing()->median_us;
   }
 
   std::optional<datasets::CsrFile> file_;  // none where the matrix is drawn
@@ -210,7 +206,7 @@ class SpmmJudge : public CaseJudge {
 
 }  // namespace
 
-nlohmann::json judge_spmm(const JudgeContext& context, const CaseInput& input) {
+nlohmann::json judge_spmm(const JudgeContext& context, const Case& input) {
   return SpmmJudge(context, input).judge();
 }
 
