@@ -138,8 +138,8 @@ class Shapes {
   // As many of each magnitude; every second one beside a multiple of a warp.
   std::int64_t draw_number(const Span& span) {
     if (span.step == 0 || span.low == span.high) return span.low;
-    const double low = static_cast<double>(span.low / span.step) + 1;
-    const double high = static_cast<double>(span.high / span.step) + 1;
+    const std::int64_t first = span.low / span.step, last = span.high / span.step;
+    const double low = static_cast<double>(first) + 1, high = static_cast<double>(last) + 1;
     const double share = std::uniform_real_distribution<double>(0, 1)(random_);
     auto number = static_cast<std::int64_t>(low * std::pow((high + 1) / low, share)) - 1;
     if (number > kWarp && random_() % 2 == 0)

@@ -235,7 +235,8 @@ struct Record : typed::Object {
   }
 
   static constexpr std::string_view kName = "Record", kHelp = "One case of one submission, judged.";
-  static constexpr auto fields() {
+  // A table, a line a field.
+  static constexpr auto fields() {  // NOLINT(readability-function-size)
     using typed::field;
     return std::tuple{
         field("schema", &Record::schema, "`\"warpgrade.case.v1\"`"),

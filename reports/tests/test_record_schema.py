@@ -23,7 +23,7 @@ def records_in(archive: Path) -> list[dict[str, object]]:
     with tarfile.open(archive) as kept:
         for member in kept:
             if member.name.endswith("records.jsonl") and (file := kept.extractfile(member)):
-                found += [json.loads(line) for line in file.read().decode("utf-8").splitlines() if line]
+                found += [json.loads(line) for line in file.read().decode("utf-8").strip().split("\n") if line]
     return found
 
 

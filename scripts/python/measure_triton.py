@@ -82,7 +82,7 @@ def grade(lab: str, run: Path, backend: str, cases: str) -> list[dict[str, Any]]
     if done.returncode != 0:
         print(done.stdout + done.stderr, file=sys.stderr)
     file = run / "records.jsonl"
-    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").strip().split("\n")] if file.exists() else []
 
 
 class Stopwatch:
@@ -267,7 +267,7 @@ def compare(cases: list[Case], run: Path, processes: int, repetitions: int) -> i
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             print(done.stderr[-2000:], file=sys.stderr)
-        for line in done.stdout.splitlines():
+        for line in filter(None, done.stdout.split("\n")):
             told = json.loads(line)
             if "error" in told:
                 print(f"{told['case']}: {told['error']}", file=sys.stderr)

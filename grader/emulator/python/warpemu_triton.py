@@ -149,7 +149,6 @@ def tell_place() -> None:
     driver_api().warpemu_tell_place(name, frame.f_lineno if frame else 0)
 
 
-
 def packed(kind: str, value: Any) -> Any:  # noqa: ANN401
     """A number as the kernel's parameter of this type."""
     if kind in INTEGERS:
@@ -429,7 +428,7 @@ class _Loader(importlib.abc.Loader):
 class Finder(importlib.abc.MetaPathFinder):
     """Finds modules where they are, and has some changed once they are imported."""
 
-    changes: ClassVar = {
+    changes: ClassVar[dict[str, Callable[[ModuleType], None]]] = {
         "triton": take_over,
         warpemu_numba.DECORATORS: warpemu_numba.give_lines,
         warpemu_numba.DISPATCHER: functools.partial(warpemu_numba.tell_before_launches, tell_place),

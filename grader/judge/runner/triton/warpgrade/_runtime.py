@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from ctypes import POINTER, byref, c_char_p, c_float, c_int, c_size_t, c_uint, c_uint32, c_void_p
 from pathlib import Path
+from types import FrameType
 
 _WRAPPER_MAGIC = 0x466243B1
 _MAX_DYNAMIC_SHARED = 8  # cudaFuncAttributeMaxDynamicSharedMemorySize
@@ -88,7 +89,7 @@ class Runtime:
         """Tell the library which line of the submission makes the next call: findings name it."""
         if self._tell_place is None or not self.sources:
             return
-        frame = sys._getframe(1)
+        frame: FrameType | None = sys._getframe(1)
         while frame is not None and not frame.f_code.co_filename.startswith(self.sources):
             frame = frame.f_back
         name = frame.f_code.co_filename.removeprefix(self.sources) if frame else ""
