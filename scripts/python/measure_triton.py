@@ -246,7 +246,10 @@ def judged_cases(lab: str, records: list[dict[str, Any]]) -> list[Case]:
         times = timing.get("samples", {}).get("submission_us")
         if times:
             case = record["case"]
-            values = case.get("parameters") or {key: case[key] for key in ("rows", "cols", "nnz", "k", "dataset")}
+            values = case.get("parameters") or {
+                **{key: case[key] for key in ("rows", "cols", "nnz", "dataset")},
+                "k": case["width"],
+            }
             each = -(-len(times) // JUDGES_PROCESSES)  # all have as many
             medians = [statistics.median(times[k : k + each]) for k in range(0, len(times), each)]
             found.append(Case(lab, record["submission"]["id"], case["id"], values, medians))
