@@ -1,6 +1,8 @@
 // Libraries that programs link to, and libraries of device code.
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,6 +37,22 @@ TEST(Libraries, multiply_like_cublaslt) {
   expect_success("cublasLt_host", "", "WARPEMU_CHECKS=all");
   for (const char* device : {"l4", "h200", "b200"})
     expect_success("cublasLt_host", "fp8_products", std::string("WARPEMU_DEVICE=") + device);
+}
+
+// `cublasLt_host survey` on an H200 (driver 580, CUDA 13): 640 combinations of types, orders and transposes.
+TEST(Libraries, take_the_orders_that_cublaslt_takes_on_a_gpu) {
+  if (!is_built("cublasLt_host")) GTEST_SKIP() << "the toolkit has no cuBLASLt";
+  std::ifstream recorded(WARPEMU_SOURCE_DIR "/recorded/recordings/cublaslt_orders.txt");
+  std::istringstream told(run("cublasLt_host", "survey").output);
+  const auto lines = [](std::istream& from) {
+    std::vector<std::string> found;
+    for (std::string line; std::getline(from, line);)
+      if (line.find(", kind ") != std::string::npos) found.push_back(line);
+    return found;
+  };
+  const std::vector<std::string> want = lines(recorded);
+  EXPECT_EQ(want.size(), 640u);
+  EXPECT_EQ(lines(told), want);
 }
 
 TEST(Libraries, name_what_a_product_of_cublaslt_wants) {

@@ -55,6 +55,29 @@ bool are_types_supported(const Operation& op, cudaDataType a, cudaDataType b, cu
   }
 }
 
+bool lies_along_k(const Layout& layout, bool is_transposed, bool is_a) {
+  return (is_transposed == is_a) == (layout.order == CUBLASLT_ORDER_COL);
+}
+bool a_along_k(const Problem& p) {
+  return lies_along_k(p.a, p.op.op_a != CUBLAS_OP_N, true);
+}
+bool b_along_k(const Problem& p) {
+  return lies_along_k(p.b, p.op.op_b != CUBLAS_OP_N, false);
+}
+
+// cuBLASLt 13 on an H200 takes these orders and no others (tests/programs/cublasLt_host.cu, survey).
+void check_8_bit_integers(const char* function, const Problem& p) {
+  const auto is_in_tiles = [](const Layout& layout) {
+    return layout.order != CUBLASLT_ORDER_COL && layout.order != CUBLASLT_ORDER_ROW;
+  };
+  if (is_in_tiles(p.a) || is_in_tiles(p.b) || is_in_tiles(p.d)) return;
+  const bool any_order = p.d.type == CUDA_R_8I && p.d.order == CUBLASLT_ORDER_ROW;
+  require(any_order || (a_along_k(p) && b_along_k(p)), function,
+          "8-bit integers must lie along k: in column order CUBLASLT_MATMUL_DESC_TRANSA is CUBLAS_OP_T and "
+          "CUBLASLT_MATMUL_DESC_TRANSB is CUBLAS_OP_N",
+          CUBLAS_STATUS_NOT_SUPPORTED);
+}
+
 // What a device asks of 8-bit floats: compute capability 8.9, and below 10.0 both operands contiguous along k.
 void check_8_bit_floats(const char* function, const Problem& p) {
   int device = 0, major = 0, minor = 0;
@@ -67,9 +90,7 @@ void check_8_bit_floats(const char* function, const Problem& p) {
   };
   wants(major * 10 + minor >= 89, "need compute capability 8.9, and the device has " + capability +
                                       ": choose another by WARPEMU_DEVICE (l4, h200)");
-  const bool a_along_k = (p.op.op_a != CUBLAS_OP_N) == (p.a.order == CUBLASLT_ORDER_COL),
-             b_along_k = (p.op.op_b == CUBLAS_OP_N) == (p.b.order == CUBLASLT_ORDER_COL);
-  wants(major >= 10 || (a_along_k && b_along_k),
+  wants(major >= 10 || (a_along_k(p) && b_along_k(p)),
         "must lie along k below compute capability 10.0: in column order CUBLASLT_MATMUL_DESC_TRANSA is "
         "CUBLAS_OP_T "
         "and CUBLASLT_MATMUL_DESC_TRANSB is CUBLAS_OP_N");
@@ -189,6 +210,9 @@ Problem checked_problem(const char* function, cublasLtMatmulDesc_t operation, cu
             "CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT is " + std::to_string(layout->batch_count) +
                 " and that of D " + std::to_string(p.d.batch_count));
   if (is_of_8_bit_floats(type_of(p.a))) check_8_bit_floats(function, p);
+  const bool in_integers =
+      p.op.compute_type == CUBLAS_COMPUTE_32I || p.op.compute_type == CUBLAS_COMPUTE_32I_PEDANTIC;
+  if (type_of(p.a) == CUDA_R_8I && in_integers) check_8_bit_integers(function, p);
   check_scales(function, p);
   check_epilogue(function, p);
   return p;
