@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr const char* kPage = "grader/course/record/README.md";
+constexpr const char* kPageFolder = "grader/course/record/";
 
 json schema_of_verdicts() {
   json words = json::array();
@@ -120,7 +120,8 @@ std::string page(const fs::path& file) {
 
 int write_or_check(const fs::path& root, bool check) {
   const std::map<fs::path, std::string> files{
-      {"reports/warpgrade_reports/record_schema.json", schema().dump(1) + "\n"}, {kPage, page(root / kPage)}};
+      {"reports/warpgrade_reports/record_schema.json", schema().dump(1) + "\n"},
+      {std::string(kPageFolder) + "README.md", page(root / kPageFolder / "README.md")}};
   int stale = 0;
   for (const auto& [name, text] : files) {
     if (fs::exists(root / name) && read_text(root / name) == text) continue;

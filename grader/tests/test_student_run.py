@@ -126,7 +126,7 @@ def test_a_right_program_ends_with_the_command_that_hands_it_in(tmp_path: Path) 
     done = student_test(f"--folder={folder}", "--case=synth-*-k32")
     assert done.returncode == 0, done.stdout + done.stderr
     last = done.stdout.splitlines()[-1]
-    assert last.startswith("all cases are right: spmm (11); hand it in: ")
+    assert last.startswith("all cases are right: spmm (12); hand it in: ")
     assert last.endswith(f" submit {folder / 'spmm'} --lab spmm"), last
     seconds = [float(line.split()[-2]) for line in done.stdout.splitlines() if line.startswith("  ok")]
     assert len(seconds) == 11
@@ -180,7 +180,7 @@ def test_an_endless_loop_ends_the_labs_run_in_seconds(tmp_path: Path) -> None:
     done = student_test(f"--folder={folder}", "--case=synth-*-k32")
     assert done.returncode == 3, done.stdout + done.stderr
     assert done.stdout.count("time_limit") <= 4, done.stdout
-    assert "stopped at the time limit of synth-uniform-k32: 10 more cases" in done.stdout
+    assert "stopped at the time limit of synth-uniform-k32: 11 more cases" in done.stdout
     assert "warp instructions" in done.stdout
     again = f" test spmm --case synth-uniform-k32 --folder {folder}"
     assert done.stdout.splitlines()[-1].endswith(again), done.stdout
