@@ -42,7 +42,6 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / "build/bin/warpgrade"
 CACHE = Path(os.environ.get("WARPGRADE_CACHE", ROOT / ".cache"))
 WARM_UP = 3
-JUDGES_PROCESSES = 5
 FITS_RATIO, FITS_US = 0.02, 0.5
 LAUNCH_US = 6  # a launch and the next, as in fidelity.cpp
 SMALL, ROOM, STEP = 1 << 20, 64 << 20, 512  # bytes: arrays below SMALL lie at a multiple of STEP somewhere in ROOM
@@ -250,8 +249,11 @@ def judged_cases(lab: str, records: list[dict[str, Any]]) -> list[Case]:
                 **{key: case[key] for key in ("rows", "cols", "nnz", "dataset")},
                 "k": case["width"],
             }
-            each = -(-len(times) // JUDGES_PROCESSES)  # all have as many
-            medians = [statistics.median(times[k : k + each]) for k in range(0, len(times), each)]
+            processes = timing["samples"]["process"]
+            medians = [
+                statistics.median(time for time, process in zip(times, processes, strict=True) if process == each)
+                for each in sorted(set(processes))
+            ]
             found.append(Case(lab, record["submission"]["id"], case["id"], values, medians))
     return found
 
