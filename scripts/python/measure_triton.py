@@ -25,6 +25,7 @@ from __future__ import annotations
 import argparse
 import ctypes
 import importlib
+import importlib.util
 import json
 import math
 import os
@@ -320,8 +321,13 @@ def main() -> int:
         return time_natively(options.native, options.repetitions)
     if min(options.processes, options.repetitions - 1) < 1:
         parser.error("--processes is 1 or more, --repetitions 2 or more")
+    chosen = options.labs.split(",")
+    if unknown := [lab for lab in chosen if not solutions(lab)]:
+        parser.error(f"no solutions in Triton: {', '.join(unknown)}; known: {LABS}")
+    if importlib.util.find_spec("triton") is None:
+        parser.error("this Python has no triton: run it with one that has (and torch, NumPy for a GPU)")
     status, cases = 0, []
-    for lab in options.labs.split(","):
+    for lab in chosen:
         records = grade(lab, options.run / lab, options.backend, options.cases)
         wrong = [r for r in records if r["outcome"]["verdict"] != "accepted"]
         print(f"{lab}: {len(records) - len(wrong)} of {len(records)} cases accepted", flush=True)

@@ -79,11 +79,11 @@ class Launcher:
         """What kernel[grid](...) does."""
         values, options = signature.bind(args, kwargs)
         meanings = signature.arguments(values)
+        extents = grid_of(grid, signature.names, values)
         key = key_of(function, meanings, options)
         kernel = self.kernels.get(key)
         if kernel is None:
             raise NotCompiledError(self._why_not(key))
-        extents = grid_of(grid, signature.names, values)
         if 0 not in extents:
             self._start(kernel, extents, meanings, values)
 

@@ -176,4 +176,6 @@ def grid_of(grid: object, names: list[str], values: list[Any]) -> tuple[int, int
     if isinstance(grid, int):
         grid = (grid,)
     extents = [int(extent) for extent in grid] + [1, 1]  # type: ignore[attr-defined]
+    if min(extents) < 0:  # CUDA's numbers have no sign: -1 would be 4294967295
+        raise ValueError(f"the grid is {tuple(extents[:-2])}: expected numbers of programs, 0 or more")
     return extents[0], extents[1], extents[2]
