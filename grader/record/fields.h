@@ -127,7 +127,9 @@ nlohmann::json to_object(const T& value) {
 template <HasFields T>
 T from_object(const nlohmann::json& json) {
   T value;
-  for (const auto& [name, part] : json.items()) {
+  for (const auto& entry : json.items()) {  // no structured binding: clang 14 captures none
+    const std::string& name = entry.key();
+    const nlohmann::json& part = entry.value();
     const auto takes = [&](const auto& each) {
       return (each.name == name || (!each.older.empty() && each.older == name)) &&
              take(part, value.*each.place);

@@ -42,26 +42,30 @@ void ReachedInstructions::add(const Program& program, const WorkerCounts& counts
   }
 }
 
+void ReachedInstructions::drain(const std::string& function, const std::vector<Reached>& ordinals,
+                                Reached kind, LineQueue& lines) {
+  const std::string name = kind == Reached::yes ? "reached" : "guard_false";
+  std::string ranges;
+  const auto push = [&] {
+    if (!ranges.empty())
+      lines.push(JsonLine().text("kernel", function).text("kind", name).text("message", ranges).str());
+    ranges.clear();
+  };
+  for (size_t begin = 0; begin < ordinals.size(); ++begin) {
+    if (ordinals[begin] != kind) continue;
+    size_t end = begin;
+    while (end < ordinals.size() && ordinals[end] == kind) ++end;
+    ranges += (ranges.empty() ? "" : ",") + range_text(begin, end);
+    if (ranges.size() > kLongestMessage) push();
+    begin = end;
+  }
+  push();
+}
+
 void ReachedInstructions::drain(LineQueue& lines) {
   for (const auto& [function, ordinals] : functions_) {
-    for (const auto& [kind, name] :
-         {std::pair(Reached::yes, "reached"), std::pair(Reached::guard_false, "guard_false")}) {
-      std::string ranges;
-      const auto push = [&] {
-        if (!ranges.empty())
-          lines.push(JsonLine().text("kernel", function).text("kind", name).text("message", ranges).str());
-        ranges.clear();
-      };
-      for (size_t begin = 0; begin < ordinals.size(); ++begin) {
-        if (ordinals[begin] != kind) continue;
-        size_t end = begin;
-        while (end < ordinals.size() && ordinals[end] == kind) ++end;
-        ranges += (ranges.empty() ? "" : ",") + range_text(begin, end);
-        if (ranges.size() > kLongestMessage) push();
-        begin = end;
-      }
-      push();
-    }
+    drain(function, ordinals, Reached::yes, lines);
+    drain(function, ordinals, Reached::guard_false, lines);
   }
   functions_.clear();
 }

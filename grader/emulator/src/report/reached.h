@@ -26,6 +26,8 @@ class ReachedInstructions {
     uint32_t ordinal = 0;
   };
   void know_places(const Module& module);
+  static void drain(const std::string& function, const std::vector<Reached>& ordinals, Reached kind,
+                    LineQueue& lines);
 
   std::unordered_map<const char*, Place> places_;  // by the opcode's place in the text
   std::unordered_map<const Program*, bool> known_;
