@@ -40,7 +40,7 @@ warpgrade_target(stream_clocks)
 # cudart_library(<target> <folder> <own symbols>): finishes a shared library with a backend's sources.
 function(cudart_library target folder symbols)
   set(map "${CMAKE_CURRENT_BINARY_DIR}/${target}.map")
-  file(WRITE "${map}" "${CUDART_SONAME} { global: cuda*; __cuda*; };\nWARPGRADE { global: ${symbols}; local: *; };\n")
+  file(WRITE "${map}" "${CUDART_SONAME} { global: cuda*; __cuda*; };\nWARPGRADE { global: ${symbols}; warpgrade_capture_work; local: *; };\n")
   target_sources(${target} PRIVATE $<TARGET_OBJECTS:cudart_front>)
   target_include_directories(${target} PRIVATE ${WARPGRADE_ROOT}/grader)
   target_include_directories(${target} SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})

@@ -76,6 +76,7 @@ cudaError_t run_work(const NodeWork& work, StreamId stream) {
                                [&](const EventRecordNode& r) { return record_event(r.event, stream); },
                                [&](const EventWaitNode& w) { return wait_event(w.event, stream); },
                                [&](const ConditionalNode& c) { return run_condition(c, stream); },
+                               [&](const LibraryNode& l) { return run(l, stream); },
                                [](const MemAllocNode& a) { return run_allocation(a); },
                                [](const MemFreeNode& f) { return run_free(f); },
                                [](const EmptyNode&) { return cudaSuccess; }},
@@ -115,10 +116,10 @@ ConditionalNode::Bodies::~Bodies() {
 
 cudaGraphNodeType GraphNode::type() const {
   constexpr cudaGraphNodeType kTypes[] = {
-      cudaGraphNodeTypeKernel,      cudaGraphNodeTypeMemcpy,     cudaGraphNodeTypeMemset,
-      cudaGraphNodeTypeHost,        cudaGraphNodeTypeGraph,      cudaGraphNodeTypeEmpty,
-      cudaGraphNodeTypeEventRecord, cudaGraphNodeTypeWaitEvent,  cudaGraphNodeTypeMemAlloc,
-      cudaGraphNodeTypeMemFree,     cudaGraphNodeTypeConditional};
+      cudaGraphNodeTypeKernel,      cudaGraphNodeTypeMemcpy,      cudaGraphNodeTypeMemset,
+      cudaGraphNodeTypeHost,        cudaGraphNodeTypeGraph,       cudaGraphNodeTypeEmpty,
+      cudaGraphNodeTypeEventRecord, cudaGraphNodeTypeWaitEvent,   cudaGraphNodeTypeMemAlloc,
+      cudaGraphNodeTypeMemFree,     cudaGraphNodeTypeConditional, cudaGraphNodeTypeKernel};
   static_assert(std::size(kTypes) == std::variant_size_v<NodeWork>);
   return kTypes[work.index()];
 }
@@ -195,7 +196,8 @@ bool calls_host(const Graph& graph) {
       const auto& bodies = condition->bodies->graphs;
       return std::any_of(bodies.begin(), bodies.end(), [](const auto& body) { return calls_host(*body); });
     }
-    return std::holds_alternative<cudaHostNodeParams>(node->work);
+    const auto* library = std::get_if<LibraryNode>(&node->work);
+    return std::holds_alternative<cudaHostNodeParams>(node->work) || (library != nullptr && library->waits);
   });
 }
 

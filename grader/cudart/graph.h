@@ -11,6 +11,7 @@
 
 #include "cudart/graph_memory.h"
 #include "cudart/kernel_call.h"
+#include "cudart/library_nodes.h"
 
 namespace warpgrade::cudart {
 
@@ -46,7 +47,7 @@ struct EventWaitNode {
 };
 using NodeWork =
     std::variant<KernelNode, cudaMemcpy3DParms, cudaMemsetParams, cudaHostNodeParams, ChildNode, EmptyNode,
-                 EventRecordNode, EventWaitNode, MemAllocNode, MemFreeNode, ConditionalNode>;
+                 EventRecordNode, EventWaitNode, MemAllocNode, MemFreeNode, ConditionalNode, LibraryNode>;
 
 struct GraphNode {
   Graph* owner = nullptr;
@@ -90,7 +91,7 @@ struct GraphExec {
   std::shared_ptr<Graph> graph;  // a clone
   std::vector<GraphNode*> order;
   unsigned long long flags = 0;
-  bool calls_host = false;       // a node is a host function
+  bool calls_host = false;       // calls_host(*graph)
   std::mutex mutex;              // of the steps
   std::vector<GraphStep> steps;  // one after the other; none where the backend has no graphs
   bool is_stale = true;          // a node has changed since the steps were made
@@ -101,7 +102,7 @@ struct GraphExec {
 cudaError_t refresh(GraphExec& exec);
 
 cudaError_t check_work(const NodeWork& work);
-// Whether a node is a host function, also of a graph inside it.
+// Whether a node is a host function or waits as one may, also of a graph inside it.
 bool calls_host(const Graph& graph);
 // Runs everything in order in a stream, until something fails.
 cudaError_t run(GraphExec& exec, StreamId stream);

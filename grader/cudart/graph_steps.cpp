@@ -53,7 +53,8 @@ std::optional<GraphPart> part_of(const GraphNode& node) {
       std::holds_alternative<cudaHostNodeParams>(node.work) ||
       std::holds_alternative<EventRecordNode>(node.work) ||
       std::holds_alternative<EventWaitNode>(node.work) || std::holds_alternative<MemAllocNode>(node.work) ||
-      std::holds_alternative<MemFreeNode>(node.work) || std::holds_alternative<ConditionalNode>(node.work);
+      std::holds_alternative<MemFreeNode>(node.work) || std::holds_alternative<ConditionalNode>(node.work) ||
+      std::holds_alternative<LibraryNode>(node.work);
   if (is_front_ends) return std::nullopt;
   if (!node.enabled) return part;
   if (const auto* kernel = std::get_if<KernelNode>(&node.work)) {

@@ -4,6 +4,8 @@
 
 #include <random>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "run_and_expect.h"
 
@@ -66,6 +68,35 @@ TEST(Nccl, what_is_left_out_is_refused_by_name) {
   const Result r = run("nccl_host", "left_out", devices(2));
   EXPECT_NE(r.output.find("unsupported call of ncclCommShrink (NCCL)"), std::string::npos) << r.output;
   EXPECT_NE(r.output.find("result 5"), std::string::npos) << r.output;
+}
+
+// NVIDIA's user guide, "Using NCCL with CUDA Graphs".
+TEST(Nccl, graphs_with_collectives_and_messages_are_plain_loops) {
+  for (const int count : {1, 2, 3, 4}) {
+    const Result r = run("nccl_graphs", "", devices(count, kEveryCheck));
+    EXPECT_EQ(r.exit_code, 0) << r.output;
+    EXPECT_EQ(r.output, "") << count;
+  }
+}
+
+TEST(Nccl, mistakes_in_graphs_are_named) {
+  const auto line = [](const char* name) {
+    return "nccl_graphs.cu:" + std::to_string(marked_line("nccl_graphs.cu", name));
+  };
+  const std::pair<const char*, std::vector<std::string>> told[] = {
+      {"missing",
+       {"barrier_deadlock at " + line("missing") + "\n", "hangs: ranks 1 and 2 never called it; rank 0 did",
+        "\ncudaErrorLaunchFailure\n"}},
+      // The graph runs beside the host's thread: either of the two may be the later one.
+      {"no_order", {"emulator: unordered at ", line("no_order"), line("missing"), "ncclAllReduce of rank 0"}},
+      {"one_graph",
+       {"unsupported call of a group of several streams that one capture makes a graph of (NCCL)",
+        "result 1\n"}}};
+  for (const auto& [mistake, parts] : told) {
+    const Result r = run("nccl_graphs", mistake, devices(3, kEveryCheck));
+    for (const std::string& part : parts)
+      EXPECT_NE(r.output.find(part), std::string::npos) << mistake << ": want " << part << "\n" << r.output;
+  }
 }
 
 TEST(Nccl, a_plate_over_several_devices_is_that_of_one) {

@@ -6,11 +6,13 @@ namespace warpgrade::cublas {
 
 void Call::from_device(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                        size_t rows) {
+  if (is_rehearsal_) return;  // what the matrix was made with
   move(to, to_pitch, from, from_pitch, width, rows, cudaMemcpyDeviceToHost);
 }
 
 void Call::to_device(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                      size_t rows) {
+  if (is_rehearsal_) return;
   move(to, to_pitch, from, from_pitch, width, rows, cudaMemcpyHostToDevice);
 }
 
@@ -23,12 +25,9 @@ void Call::move(void* to, size_t to_pitch, const void* from, size_t from_pitch, 
     throw Failure{CUBLAS_STATUS_EXECUTION_FAILED};
 }
 
-bool can_run(const cublasContext& context) {
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  if (cudaStreamIsCapturing(context.stream, &status) != cudaSuccess || status == cudaStreamCaptureStatusNone)
-    return true;
-  libraries::say_left_out(LEFT_OUT_TITLE, "a function of " LEFT_OUT_TITLE " in a captured stream");
-  return false;
+void Call::require_no_capture() const {
+  if (is_rehearsal_ && cudaStreamSynchronize(context_.stream) != cudaSuccess)
+    throw Failure{CUBLAS_STATUS_EXECUTION_FAILED};
 }
 
 }  // namespace warpgrade::cublas

@@ -1,5 +1,6 @@
 // One call of cuBLAS: what it reads comes from the device's memory to dense matrices and vectors of the host,
-// and what it writes goes back. Everything is done when it returns.
+// and what it writes goes back. Everything is done when it returns; in a captured stream it is done whenever the
+// graph is launched.
 #pragma once
 // CUDA 12's header wants it from whoever includes it, as cublas_v2.h does; empty: for the host alone.
 #ifndef CUBLASAPI
@@ -8,9 +9,10 @@
 #include <cublas_api.h>
 
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
-#include "left_out.h"
+#include "captured_work.h"
 
 struct cublasContext {
   cudaStream_t stream = nullptr;
@@ -50,21 +52,46 @@ inline void require(bool holds) {
 
 class Call {
  public:
-  explicit Call(cublasContext& context) : context_(context) {}
+  // A call in a captured stream is rehearsed: its arguments are checked and its scalars on the host kept. Of the
+  // device's memory nothing is touched; zeros stand for it.
+  explicit Call(const cublasContext& context)
+      : context_(context), is_rehearsal_(libraries::is_captured(context.stream)) {}
+  // What a node of a graph does with what its rehearsal has kept.
+  Call in_graph(cudaStream_t stream) const {
+    Call call = *this;
+    call.context_.stream = stream;
+    call.is_rehearsal_ = false;
+    call.is_in_graph_ = true;
+    return call;
+  }
 
+  bool is_rehearsal() const { return is_rehearsal_; }
   bool scalars_on_device() const { return context_.pointer_mode == CUBLAS_POINTER_MODE_DEVICE; }
   template <class T>
   T scalar(const T* at) {
+    if (!scalars_on_device()) return on_host(at);
     require(at != nullptr);
-    if (!scalars_on_device()) return *at;
-    T value;
+    T value{};
     from_device(&value, sizeof value, at, sizeof value, sizeof value, 1);
+    return value;
+  }
+  // On the host whatever the handle says.
+  template <class T>
+  T on_host(const T* at) {
+    require(at != nullptr);
+    if (is_rehearsal_) host_.keep(at, sizeof(T));
+    if (!is_in_graph_) return *at;
+    const void* kept = host_.find(at, sizeof(T));
+    if (kept == nullptr) throw Failure{CUBLAS_STATUS_INTERNAL_ERROR};
+    T value;
+    std::memcpy(static_cast<void*>(&value), kept, sizeof(T));
     return value;
   }
   template <class T>
   void put_scalar(T* at, const T& value) {
     require(at != nullptr);
     if (!scalars_on_device()) {
+      require_no_capture();
       *at = value;
     } else {
       to_device(at, sizeof value, &value, sizeof value, sizeof value, 1);
@@ -120,27 +147,29 @@ class Call {
   Vector<T> stretch(const T* at, int64_t count) {
     require(at != nullptr);
     Vector<T> all(static_cast<size_t>(count));
+    if constexpr (std::is_pointer_v<T>) {
+      if (is_rehearsal_) return Vector<T>(all.size(), reinterpret_cast<T>(&host_));  // some place
+    }
     from_device(all.data(), all.size() * sizeof(T), at, all.size() * sizeof(T), all.size() * sizeof(T), 1);
     return all;
   }
+  // A result on the host needs the end of the work, which nobody can wait for in a capture: it fails, and so does the
+  // capture (cuBLAS's documentation, "CUDA Graphs Support").
+  void require_no_capture() const;
   // Rows of bytes. A failure is one of the execution.
   void from_device(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t rows);
   void to_device(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t rows);
   void move(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t rows,
             cudaMemcpyKind kind);
 
-  cublasContext& context_;
+  cublasContext context_;
+  bool is_rehearsal_ = false, is_in_graph_ = false;
+  libraries::HostValues host_{};
 };
 
-// Nothing runs in a captured stream: the work would be done once, and not when the graph is.
-bool can_run(const cublasContext& context);
-
 template <class Work>
-cublasStatus_t run(cublasHandle_t handle, Work work) {
-  if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
-  if (!can_run(*handle)) return CUBLAS_STATUS_NOT_SUPPORTED;
+cublasStatus_t carry_out(Call& call, const Work& work) {
   try {
-    Call call(*handle);
     work(call);
   } catch (const Failure& failure) {
     return failure.status;
@@ -148,6 +177,21 @@ cublasStatus_t run(cublasHandle_t handle, Work work) {
     return CUBLAS_STATUS_ALLOC_FAILED;
   }
   return CUBLAS_STATUS_SUCCESS;
+}
+
+// `work` holds the call's arguments by value: in a captured stream a node of the graph keeps it.
+template <class Work>
+cublasStatus_t run(cublasHandle_t handle, const Work& work) {
+  if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
+  Call call(*handle);
+  const cublasStatus_t status = carry_out(call, work);
+  if (status != CUBLAS_STATUS_SUCCESS || !call.is_rehearsal()) return status;
+  const auto in_node = [call, work](cudaStream_t stream) {
+    Call again = call.in_graph(stream);
+    return carry_out(again, work) == CUBLAS_STATUS_SUCCESS ? cudaSuccess : cudaErrorLaunchFailure;
+  };
+  return libraries::capture(handle->stream, in_node) == cudaSuccess ? CUBLAS_STATUS_SUCCESS
+                                                                    : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 
 // Each precision with 32-bit and with 64-bit sizes: X(letter, type, size type, suffix of the name).

@@ -9,7 +9,7 @@ namespace {
 // The first element, counted from 1, whose magnitude no other exceeds (or undercuts); 0 when there is none.
 template <class T, class I>
 cublasStatus_t extreme(cublasHandle_t handle, I n, const T* x, I step, I* result, bool largest) {
-  return run(handle, [&](Call& c) {
+  return run(handle, [=](Call& c) {
     I found = 0;
     if (n > 0 && step > 0) {
       const Vector<T> v = c.vector(x, n, step);
@@ -26,7 +26,7 @@ cublasStatus_t extreme(cublasHandle_t handle, I n, const T* x, I step, I* result
 
 template <class T, class I>
 cublasStatus_t magnitudes(cublasHandle_t handle, I n, const T* x, I step, T* result) {
-  return run(handle, [&](Call& c) {
+  return run(handle, [=](Call& c) {
     double sum = 0;
     if (n > 0 && step > 0) {
       for (const T v : c.vector(x, n, step)) sum += std::abs(double(v));
@@ -38,7 +38,7 @@ cublasStatus_t magnitudes(cublasHandle_t handle, I n, const T* x, I step, T* res
 // The largest magnitude is taken out first, so that no square leaves the range.
 template <class T, class I>
 cublasStatus_t norm(cublasHandle_t handle, I n, const T* x, I step, T* result) {
-  return run(handle, [&](Call& c) {
+  return run(handle, [=](Call& c) {
     double largest = 0, sum = 0;
     if (n > 0 && step > 0) {
       const Vector<T> v = c.vector(x, n, step);
@@ -55,7 +55,7 @@ cublasStatus_t norm(cublasHandle_t handle, I n, const T* x, I step, T* result) {
 
 template <class T, class I>
 cublasStatus_t axpy(cublasHandle_t handle, I n, const T* alpha, const T* x, I x_step, T* y, I y_step) {
-  return run(handle, [&](Call& c) {
+  return run(handle, [=](Call& c) {
     const T a = c.scalar(alpha);
     if (n <= 0 || a == T(0)) return;
     const Vector<T> from = c.vector(x, n, x_step);
@@ -67,14 +67,14 @@ cublasStatus_t axpy(cublasHandle_t handle, I n, const T* alpha, const T* x, I x_
 
 template <class T, class I>
 cublasStatus_t copy(cublasHandle_t handle, I n, const T* x, I x_step, T* y, I y_step) {
-  return run(handle, [&](Call& c) {
+  return run(handle, [=](Call& c) {
     if (n > 0) c.put(y, y_step, c.vector(x, n, x_step));
   });
 }
 
 template <class T, class I>
 cublasStatus_t swap(cublasHandle_t handle, I n, T* x, I x_step, T* y, I y_step) {
-  return run(handle, [&](Call& c) {
+  return run(handle, [=](Call& c) {
     if (n <= 0) return;
     const Vector<T> a = c.vector(x, n, x_step), b = c.vector(y, n, y_step);
     c.put(x, x_step, b);
@@ -84,7 +84,7 @@ cublasStatus_t swap(cublasHandle_t handle, I n, T* x, I x_step, T* y, I y_step) 
 
 template <class T, class I>
 cublasStatus_t dot(cublasHandle_t handle, I n, const T* x, I x_step, const T* y, I y_step, T* result) {
-  return run(handle, [&](Call& c) {
+  return run(handle, [=](Call& c) {
     double sum = 0;
     if (n > 0) {
       const Vector<T> a = c.vector(x, n, x_step), b = c.vector(y, n, y_step);
@@ -96,7 +96,7 @@ cublasStatus_t dot(cublasHandle_t handle, I n, const T* x, I x_step, const T* y,
 
 template <class T, class I>
 cublasStatus_t scale(cublasHandle_t handle, I n, const T* alpha, T* x, I step) {
-  return run(handle, [&](Call& c) {
+  return run(handle, [=](Call& c) {
     const T a = c.scalar(alpha);
     if (n <= 0 || step <= 0) return;
     Vector<T> v = c.vector(x, n, step);
@@ -122,7 +122,7 @@ void turn(Call& c, I n, T* x, I x_step, T* y, I y_step, T h11, T h21, T h12, T h
 template <class T, class I>
 cublasStatus_t rotate(cublasHandle_t handle, I n, T* x, I x_step, T* y, I y_step, const T* cosine,
                       const T* sine) {
-  return run(handle, [&](Call& c) {
+  return run(handle, [=](Call& c) {
     const T u = c.scalar(cosine), v = c.scalar(sine);
     turn(c, n, x, x_step, y, y_step, u, -v, v, u);
   });
@@ -131,7 +131,7 @@ cublasStatus_t rotate(cublasHandle_t handle, I n, T* x, I x_step, T* y, I y_step
 // Givens: the rotation that makes b zero (reference BLAS, ROTG).
 template <class T>
 cublasStatus_t make_rotation(cublasHandle_t handle, T* a, T* b, T* cosine, T* sine) {
-  return run(handle, [&](Call& c) {
+  return run(handle, [=](Call& c) {
     const T p = c.scalar(a), q = c.scalar(b);
     const T larger = std::abs(p) > std::abs(q) ? p : q;
     const T r = std::copysign(std::hypot(p, q), larger);
@@ -151,7 +151,7 @@ cublasStatus_t make_rotation(cublasHandle_t handle, T* a, T* b, T* cosine, T* si
 
 template <class T, class I>
 cublasStatus_t rotate_modified(cublasHandle_t handle, I n, T* x, I x_step, T* y, I y_step, const T* param) {
-  return run(handle, [&](Call& c) {
+  return run(handle, [=](Call& c) {
     T p[5];
     for (int k = 0; k < 5; ++k) p[k] = c.scalar(param + k);
     const T flag = p[0];

@@ -136,65 +136,65 @@ using Diag = cublasDiagType_t;
   extern "C" cublasStatus_t cublas##p##gemv_v2##s(cublasHandle_t h, Op op, I m, I n, const T* alpha,       \
                                                   const T* a, I ld, const T* x, I ix, const T* beta, T* y, \
                                                   I iy) {                                                  \
-    return run(h, [&](Call& c) {                                                                           \
+    return run(h, [=](Call& c) {                                                                           \
       times_vector(c, operand(c.matrix(a, m, n, ld), op), alpha, x, ix, beta, y, iy);                      \
     });                                                                                                    \
   }                                                                                                        \
   extern "C" cublasStatus_t cublas##p##gbmv_v2##s(cublasHandle_t h, Op op, I m, I n, I kl, I ku,           \
                                                   const T* alpha, const T* a, I ld, const T* x, I ix,      \
                                                   const T* beta, T* y, I iy) {                             \
-    return run(h, [&](Call& c) {                                                                           \
+    return run(h, [=](Call& c) {                                                                           \
       times_vector(c, operand(band(c, a, m, n, kl, ku, ld), op), alpha, x, ix, beta, y, iy);               \
     });                                                                                                    \
   }                                                                                                        \
   extern "C" cublasStatus_t cublas##p##ger_v2##s(cublasHandle_t h, I m, I n, const T* alpha, const T* x,   \
                                                  I ix, const T* y, I iy, T* a, I ld) {                     \
-    return run(h, [&](Call& c) { outer(c, m, n, alpha, x, ix, y, iy, a, ld); });                           \
+    return run(h, [=](Call& c) { outer(c, m, n, alpha, x, ix, y, iy, a, ld); });                           \
   }
 CUBLAS_FOR_EACH(LEVEL2_GENERAL)
 
 #define LEVEL2_SYMMETRIC(p, T, I, s)                                                                         \
   extern "C" cublasStatus_t cublas##p##symv_v2##s(cublasHandle_t h, Fill f, I n, const T* alpha, const T* a, \
                                                   I ld, const T* x, I ix, const T* beta, T* y, I iy) {       \
-    return run(h, [&](Call& c) {                                                                             \
+    return run(h, [=](Call& c) {                                                                             \
       times_vector(c, symmetric(c.matrix(a, n, n, ld), f), alpha, x, ix, beta, y, iy);                       \
     });                                                                                                      \
   }                                                                                                          \
   extern "C" cublasStatus_t cublas##p##sbmv_v2##s(cublasHandle_t h, Fill f, I n, I k, const T* alpha,        \
                                                   const T* a, I ld, const T* x, I ix, const T* beta, T* y,   \
                                                   I iy) {                                                    \
-    return run(h, [&](Call& c) {                                                                             \
+    return run(h, [=](Call& c) {                                                                             \
       times_vector(c, symmetric(half_band(c, a, n, k, ld, f), f), alpha, x, ix, beta, y, iy);                \
     });                                                                                                      \
   }                                                                                                          \
   extern "C" cublasStatus_t cublas##p##spmv_v2##s(cublasHandle_t h, Fill f, I n, const T* alpha, const T* a, \
                                                   const T* x, I ix, const T* beta, T* y, I iy) {             \
     return run(                                                                                              \
-        h, [&](Call& c) { times_vector(c, symmetric(packed(c, a, n, f), f), alpha, x, ix, beta, y, iy); });  \
+        h, [=](Call& c) { times_vector(c, symmetric(packed(c, a, n, f), f), alpha, x, ix, beta, y, iy); });  \
   }                                                                                                          \
   extern "C" cublasStatus_t cublas##p##syr_v2##s(cublasHandle_t h, Fill f, I n, const T* alpha, const T* x,  \
                                                  I ix, T* a, I ld) {                                         \
-    return run(h, [&](Call& c) {                                                                             \
+    return run(h, [=](Call& c) {                                                                             \
       require(ld > 0);                                                                                       \
       outer_triangle(c, f, n, alpha, x, ix, static_cast<const T*>(nullptr), 1, a, ld);                       \
     });                                                                                                      \
   }                                                                                                          \
   extern "C" cublasStatus_t cublas##p##syr2_v2##s(cublasHandle_t h, Fill f, I n, const T* alpha, const T* x, \
                                                   I ix, const T* y, I iy, T* a, I ld) {                      \
-    return run(h, [&](Call& c) {                                                                             \
+    return run(h, [=](Call& c) {                                                                             \
       require(ld > 0 && y != nullptr);                                                                       \
       outer_triangle(c, f, n, alpha, x, ix, y, iy, a, ld);                                                   \
     });                                                                                                      \
   }                                                                                                          \
   extern "C" cublasStatus_t cublas##p##spr_v2##s(cublasHandle_t h, Fill f, I n, const T* alpha, const T* x,  \
                                                  I ix, T* a) {                                               \
-    return run(h, [&](Call& c) {                                                                             \
+    return run(h, [=](Call& c) {                                                                             \
       outer_triangle(c, f, n, alpha, x, ix, static_cast<const T*>(nullptr), 1, a, 0);                        \
     });                                                                                                      \
   }                                                                                                          \
   extern "C" cublasStatus_t cublas##p##spr2_v2##s(cublasHandle_t h, Fill f, I n, const T* alpha, const T* x, \
                                                   I ix, const T* y, I iy, T* a) {                            \
-    return run(h, [&](Call& c) {                                                                             \
+    return run(h, [=](Call& c) {                                                                             \
       require(y != nullptr);                                                                                 \
       outer_triangle(c, f, n, alpha, x, ix, y, iy, a, 0);                                                    \
     });                                                                                                      \
@@ -204,28 +204,28 @@ CUBLAS_FOR_EACH(LEVEL2_SYMMETRIC)
 #define LEVEL2_TRIANGULAR(p, T, I, s)                                                                       \
   extern "C" cublasStatus_t cublas##p##trmv_v2##s(cublasHandle_t h, Fill f, Op op, Diag d, I n, const T* a, \
                                                   I ld, T* x, I ix) {                                       \
-    return run(h, [&](Call& c) {                                                                            \
+    return run(h, [=](Call& c) {                                                                            \
       bool upper;                                                                                           \
       times_in_place(c, triangle(c.matrix(a, n, n, ld), f, op, d, upper), x, ix);                           \
     });                                                                                                     \
   }                                                                                                         \
   extern "C" cublasStatus_t cublas##p##tbmv_v2##s(cublasHandle_t h, Fill f, Op op, Diag d, I n, I k,        \
                                                   const T* a, I ld, T* x, I ix) {                           \
-    return run(h, [&](Call& c) {                                                                            \
+    return run(h, [=](Call& c) {                                                                            \
       bool upper;                                                                                           \
       times_in_place(c, triangle(half_band(c, a, n, k, ld, f), f, op, d, upper), x, ix);                    \
     });                                                                                                     \
   }                                                                                                         \
   extern "C" cublasStatus_t cublas##p##tpmv_v2##s(cublasHandle_t h, Fill f, Op op, Diag d, I n, const T* a, \
                                                   T* x, I ix) {                                             \
-    return run(h, [&](Call& c) {                                                                            \
+    return run(h, [=](Call& c) {                                                                            \
       bool upper;                                                                                           \
       times_in_place(c, triangle(packed(c, a, n, f), f, op, d, upper), x, ix);                              \
     });                                                                                                     \
   }                                                                                                         \
   extern "C" cublasStatus_t cublas##p##trsv_v2##s(cublasHandle_t h, Fill f, Op op, Diag d, I n, const T* a, \
                                                   I ld, T* x, I ix) {                                       \
-    return run(h, [&](Call& c) {                                                                            \
+    return run(h, [=](Call& c) {                                                                            \
       bool upper;                                                                                           \
       const Matrix<T> t = triangle(c.matrix(a, n, n, ld), f, op, d, upper);                                 \
       solve_vector(c, t, upper, x, ix);                                                                     \
@@ -233,7 +233,7 @@ CUBLAS_FOR_EACH(LEVEL2_SYMMETRIC)
   }                                                                                                         \
   extern "C" cublasStatus_t cublas##p##tbsv_v2##s(cublasHandle_t h, Fill f, Op op, Diag d, I n, I k,        \
                                                   const T* a, I ld, T* x, I ix) {                           \
-    return run(h, [&](Call& c) {                                                                            \
+    return run(h, [=](Call& c) {                                                                            \
       bool upper;                                                                                           \
       const Matrix<T> t = triangle(half_band(c, a, n, k, ld, f), f, op, d, upper);                          \
       solve_vector(c, t, upper, x, ix);                                                                     \
@@ -241,7 +241,7 @@ CUBLAS_FOR_EACH(LEVEL2_SYMMETRIC)
   }                                                                                                         \
   extern "C" cublasStatus_t cublas##p##tpsv_v2##s(cublasHandle_t h, Fill f, Op op, Diag d, I n, const T* a, \
                                                   T* x, I ix) {                                             \
-    return run(h, [&](Call& c) {                                                                            \
+    return run(h, [=](Call& c) {                                                                            \
       bool upper;                                                                                           \
       const Matrix<T> t = triangle(packed(c, a, n, f), f, op, d, upper);                                    \
       solve_vector(c, t, upper, x, ix);                                                                     \

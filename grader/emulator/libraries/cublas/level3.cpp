@@ -124,7 +124,7 @@ void times_diagonal(Call& c, Side side, int64_t m, int64_t n, const T* a, int64_
   extern "C" cublasStatus_t cublas##p##gemm_v2##s(cublasHandle_t h, Op oa, Op ob, I m, I n, I k,             \
                                                   const T* alpha, const T* a, I lda, const T* b, I ldb,      \
                                                   const T* beta, T* r, I ldc) {                              \
-    return run(h, [&](Call& c) {                                                                             \
+    return run(h, [=](Call& c) {                                                                             \
       multiply<T>(c, oa, ob, m, n, k, c.scalar(alpha), a, lda, b, ldb, c.scalar(beta), r, ldc);              \
     });                                                                                                      \
   }                                                                                                          \
@@ -132,7 +132,7 @@ void times_diagonal(Call& c, Side side, int64_t m, int64_t n, const T* a, int64_
       cublasHandle_t h, Op oa, Op ob, I m, I n, I k, const T* alpha, const T* a, I lda,                      \
       long long int step_a, const T* b, I ldb, long long int step_b, const T* beta, T* r, I ldc,             \
       long long int step_c, I count) {                                                                       \
-    return run(h, [&](Call& c) {                                                                             \
+    return run(h, [=](Call& c) {                                                                             \
       const T p_ = c.scalar(alpha), q = c.scalar(beta);                                                      \
       for (int64_t i = 0; i < count; ++i)                                                                    \
         multiply<T>(c, oa, ob, m, n, k, p_, a + i * step_a, lda, b + i * step_b, ldb, q, r + i * step_c,     \
@@ -142,7 +142,7 @@ void times_diagonal(Call& c, Side side, int64_t m, int64_t n, const T* a, int64_
   extern "C" cublasStatus_t cublas##p##gemmBatched##s(                                                       \
       cublasHandle_t h, Op oa, Op ob, I m, I n, I k, const T* alpha, const T* const a[], I lda,              \
       const T* const b[], I ldb, const T* beta, T* const r[], I ldc, I count) {                              \
-    return run(h, [&](Call& c) {                                                                             \
+    return run(h, [=](Call& c) {                                                                             \
       const T p_ = c.scalar(alpha), q = c.scalar(beta);                                                      \
       const auto as = c.vector(a, count, 1), bs = c.vector(b, count, 1);                                     \
       const auto rs = c.vector(r, count, 1);                                                                 \
@@ -154,12 +154,12 @@ void times_diagonal(Call& c, Side side, int64_t m, int64_t n, const T* a, int64_
                                                   const T* alpha, const T* a, I lda, const T* b, I ldb,      \
                                                   const T* beta, T* r, I ldc) {                              \
     return run(                                                                                              \
-        h, [&](Call& c) { multiply_symmetric<T>(c, side, f, m, n, alpha, a, lda, b, ldb, beta, r, ldc); });  \
+        h, [=](Call& c) { multiply_symmetric<T>(c, side, f, m, n, alpha, a, lda, b, ldb, beta, r, ldc); });  \
   }                                                                                                          \
   extern "C" cublasStatus_t cublas##p##trmm_v2##s(cublasHandle_t h, Side side, Fill f, Op op, Diag d, I m,   \
                                                   I n, const T* alpha, const T* a, I lda, const T* b, I ldb, \
                                                   T* r, I ldc) {                                             \
-    return run(h, [&](Call& c) {                                                                             \
+    return run(h, [=](Call& c) {                                                                             \
       multiply_triangular<T>(c, side, f, op, d, m, n, alpha, a, lda, b, ldb, r, ldc);                        \
     });                                                                                                      \
   }
@@ -169,29 +169,29 @@ CUBLAS_FOR_EACH(LEVEL3_PRODUCTS)
   extern "C" cublasStatus_t cublas##p##syrk_v2##s(cublasHandle_t h, Fill f, Op op, I n, I k, const T* alpha, \
                                                   const T* a, I lda, const T* beta, T* r, I ldc) {           \
     return run(                                                                                              \
-        h, [&](Call& c) { rank_update<T>(c, f, op, n, k, alpha, a, lda, a, lda, false, beta, r, ldc); });    \
+        h, [=](Call& c) { rank_update<T>(c, f, op, n, k, alpha, a, lda, a, lda, false, beta, r, ldc); });    \
   }                                                                                                          \
   extern "C" cublasStatus_t cublas##p##syr2k_v2##s(cublasHandle_t h, Fill f, Op op, I n, I k,                \
                                                    const T* alpha, const T* a, I lda, const T* b, I ldb,     \
                                                    const T* beta, T* r, I ldc) {                             \
     return run(h,                                                                                            \
-               [&](Call& c) { rank_update<T>(c, f, op, n, k, alpha, a, lda, b, ldb, true, beta, r, ldc); }); \
+               [=](Call& c) { rank_update<T>(c, f, op, n, k, alpha, a, lda, b, ldb, true, beta, r, ldc); }); \
   }                                                                                                          \
   extern "C" cublasStatus_t cublas##p##syrkx##s(cublasHandle_t h, Fill f, Op op, I n, I k, const T* alpha,   \
                                                 const T* a, I lda, const T* b, I ldb, const T* beta, T* r,   \
                                                 I ldc) {                                                     \
     return run(                                                                                              \
-        h, [&](Call& c) { rank_update<T>(c, f, op, n, k, alpha, a, lda, b, ldb, false, beta, r, ldc); });    \
+        h, [=](Call& c) { rank_update<T>(c, f, op, n, k, alpha, a, lda, b, ldb, false, beta, r, ldc); });    \
   }                                                                                                          \
   extern "C" cublasStatus_t cublas##p##trsm_v2##s(cublasHandle_t h, Side side, Fill f, Op op, Diag d, I m,   \
                                                   I n, const T* alpha, const T* a, I lda, T* b, I ldb) {     \
     return run(                                                                                              \
-        h, [&](Call& c) { solve_triangular<T>(c, side, f, op, d, m, n, c.scalar(alpha), a, lda, b, ldb); }); \
+        h, [=](Call& c) { solve_triangular<T>(c, side, f, op, d, m, n, c.scalar(alpha), a, lda, b, ldb); }); \
   }                                                                                                          \
   extern "C" cublasStatus_t cublas##p##trsmBatched##s(cublasHandle_t h, Side side, Fill f, Op op, Diag d,    \
                                                       I m, I n, const T* alpha, const T* const a[], I lda,   \
                                                       T* const b[], I ldb, I count) {                        \
-    return run(h, [&](Call& c) {                                                                             \
+    return run(h, [=](Call& c) {                                                                             \
       const T factor = c.scalar(alpha);                                                                      \
       const auto as = c.vector(a, count, 1);                                                                 \
       const auto bs = c.vector(b, count, 1);                                                                 \
@@ -202,11 +202,11 @@ CUBLAS_FOR_EACH(LEVEL3_PRODUCTS)
   extern "C" cublasStatus_t cublas##p##geam##s(cublasHandle_t h, Op oa, Op ob, I m, I n, const T* alpha,     \
                                                const T* a, I lda, const T* beta, const T* b, I ldb, T* r,    \
                                                I ldc) {                                                      \
-    return run(h, [&](Call& c) { add<T>(c, oa, ob, m, n, alpha, a, lda, beta, b, ldb, r, ldc); });           \
+    return run(h, [=](Call& c) { add<T>(c, oa, ob, m, n, alpha, a, lda, beta, b, ldb, r, ldc); });           \
   }                                                                                                          \
   extern "C" cublasStatus_t cublas##p##dgmm##s(cublasHandle_t h, Side side, I m, I n, const T* a, I lda,     \
                                                const T* x, I ix, T* r, I ldc) {                              \
-    return run(h, [&](Call& c) { times_diagonal<T>(c, side, m, n, a, lda, x, ix, r, ldc); });                \
+    return run(h, [=](Call& c) { times_diagonal<T>(c, side, m, n, a, lda, x, ix, r, ldc); });                \
   }
 CUBLAS_FOR_EACH(LEVEL3_UPDATES)
 

@@ -56,13 +56,14 @@ void check_types(cublasComputeType_t compute, cudaDataType a, cudaDataType b, cu
 // Halves are multiplied and summed in float and rounded once, more exactly than CUBLAS_COMPUTE_16F promises.
 template <class Each>
 cublasStatus_t multiply_each(cublasHandle_t handle, const void* alpha, const void* beta,
-                             cublasComputeType_t compute, Product p, int64_t count, Each each) {
-  return run(handle, [&](Call& c) {
+                             cublasComputeType_t compute, const Product& p, int64_t count, Each each) {
+  return run(handle, [=](Call& c) {
     check_types(compute, p.a.type, p.b.type, p.c.type);
     const auto all = [&](auto first, auto second) {
       for (int64_t i = 0; i < count; ++i) {
-        each(c, p, i);
-        multiply(c, p, first, second);
+        Product one = p;
+        each(c, one, i);
+        multiply(c, one, first, second);
       }
     };
     switch (compute) {
@@ -84,7 +85,7 @@ cublasStatus_t multiply_each(cublasHandle_t handle, const void* alpha, const voi
 
 cublasStatus_t strided(cublasHandle_t h, const void* alpha, const void* beta, cublasComputeType_t compute,
                        const Product& first, int64_t step_a, int64_t step_b, int64_t step_c, int64_t count) {
-  return multiply_each(h, alpha, beta, compute, first, count, [&](Call&, Product& p, int64_t i) {
+  return multiply_each(h, alpha, beta, compute, first, count, [=](Call&, Product& p, int64_t i) {
     p.a.at = further(first.a, i * step_a);
     p.b.at = further(first.b, i * step_b);
     p.c.at = further(first.c, i * step_c);
@@ -117,7 +118,7 @@ extern "C" {
       void* const c[], cudaDataType tc, I ldc, I count, cublasComputeType_t compute, cublasGemmAlgo_t) {     \
     return multiply_each(h, alpha, beta, compute,                                                            \
                          {oa, ob, m, n, k, {nullptr, ta, lda}, {nullptr, tb, ldb}, {nullptr, tc, ldc}},      \
-                         count, [&](Call& call, Product& p, int64_t i) {                                     \
+                         count, [=](Call& call, Product& p, int64_t i) {                                     \
                            p.a.at = call.vector(a + i, 1, 1)[0];                                             \
                            p.b.at = call.vector(b + i, 1, 1)[0];                                             \
                            p.c.at = call.vector(c + i, 1, 1)[0];                                             \

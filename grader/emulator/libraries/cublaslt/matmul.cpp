@@ -40,7 +40,8 @@ Rows<S> beta_of(Call& call, const Problem& p, const void* at) {
     return Rows<S>(static_cast<size_t>(p.m), S(0));
   if (p.op.pointer_mode == CUBLASLT_POINTER_MODE_ALPHA_DEVICE_VECTOR_BETA_HOST) {
     require(at != nullptr, kCall, "beta is a null pointer");
-    return Rows<S>(static_cast<size_t>(p.m), static_cast<S>(cublas::wide(*static_cast<const Stored*>(at))));
+    return Rows<S>(static_cast<size_t>(p.m),
+                   static_cast<S>(cublas::wide(call.on_host(static_cast<const Stored*>(at)))));
   }
   return rows_of_scalar<S, Stored>(call, p, at, p.op.pointer_mode == CUBLASLT_POINTER_MODE_DEVICE_VECTOR);
 }
@@ -235,8 +236,11 @@ extern "C" cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmul
                                          size_t, cudaStream_t stream) {
   if (operation == nullptr)
     return handle == nullptr ? CUBLAS_STATUS_NOT_INITIALIZED : CUBLAS_STATUS_INVALID_VALUE;
-  return run(handle, stream, held_in<Operation>(operation).pointer_mode, [&](Call& call) {
-    const Problem p = checked_problem(kCall, operation, a_layout, b_layout, c_layout, d_layout);
+  using warpgrade::libraries::Held;
+  const Held of(operation);
+  const Held of_a(a_layout), of_b(b_layout), of_c(c_layout), of_d(d_layout);
+  return run(handle, stream, held_in<Operation>(operation).pointer_mode, [=](Call& call) {
+    const Problem p = checked_problem(kCall, of.get(), of_a.get(), of_b.get(), of_c.get(), of_d.get());
     const Pointers at{alpha, a, b, beta, c, d};
     require_pointers(p, at);
     switch (p.op.compute_type) {

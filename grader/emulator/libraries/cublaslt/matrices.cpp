@@ -4,6 +4,8 @@
 #include <mutex>
 #include <set>
 
+#include "left_out.h"
+
 namespace warpgrade::cublaslt {
 namespace {
 
@@ -67,7 +69,7 @@ void leave_out(const char* function, const std::string& what) {
   throw cublas::Failure{CUBLAS_STATUS_NOT_SUPPORTED};
 }
 
-Layout layout_of(cublasLtMatrixLayout_t descriptor, const char* function, const char* name) {
+Layout layout_of(const cublasLtMatrixLayoutOpaque_t* descriptor, const char* function, const char* name) {
   const std::string matrix = std::string("the layout of ") + name;
   require(descriptor != nullptr, function, matrix + " is a null pointer");
   const auto layout = held_in<Layout>(descriptor);

@@ -24,7 +24,7 @@ inline void require_here(bool holds, const char* function, const std::string& wh
 }
 
 // A descriptor as the functions get it. `name` is the matrix's name in what a refusal says.
-Layout layout_of(cublasLtMatrixLayout_t descriptor, const char* function, const char* name);
+Layout layout_of(const cublasLtMatrixLayoutOpaque_t* descriptor, const char* function, const char* name);
 
 // Where matrix `index` of a batch begins.
 const void* matrix_at(Call& call, const Layout& layout, const void* first, int64_t index);
@@ -36,7 +36,7 @@ void store(Call& call, const Layout& layout, void* at, const Matrix<T>& m);
 
 // Runs `work` as a call of cuBLAS in the stream, with scalars on the host or the device.
 template <class Work>
-cublasStatus_t run(cublasLtHandle_t handle, cudaStream_t stream, int32_t pointer_mode, Work work) {
+cublasStatus_t run(cublasLtHandle_t handle, cudaStream_t stream, int32_t pointer_mode, const Work& work) {
   if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
   cublasContext context;
   context.stream = stream;

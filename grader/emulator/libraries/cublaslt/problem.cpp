@@ -168,8 +168,9 @@ cudaDataType Problem::aux_type() const {
   return is_of_8_bit_floats(type_of(d)) ? CUDA_R_16BF : type_of(d);
 }
 
-Problem checked_problem(const char* function, cublasLtMatmulDesc_t operation, cublasLtMatrixLayout_t a,
-                        cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d) {
+Problem checked_problem(const char* function, const cublasLtMatmulDescOpaque_t* operation,
+                        const cublasLtMatrixLayoutOpaque_t* a, const cublasLtMatrixLayoutOpaque_t* b,
+                        const cublasLtMatrixLayoutOpaque_t* c, const cublasLtMatrixLayoutOpaque_t* d) {
   require(operation != nullptr, function, "the operation's descriptor is a null pointer");
   Problem p;
   p.op = held_in<Operation>(operation);

@@ -21,7 +21,8 @@ struct Problem {
 };
 
 // Says what is wrong or missing (in the name of `function`), and ends the call.
-Problem checked_problem(const char* function, cublasLtMatmulDesc_t operation, cublasLtMatrixLayout_t a,
-                        cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d);
+Problem checked_problem(const char* function, const cublasLtMatmulDescOpaque_t* operation,
+                        const cublasLtMatrixLayoutOpaque_t* a, const cublasLtMatrixLayoutOpaque_t* b,
+                        const cublasLtMatrixLayoutOpaque_t* c, const cublasLtMatrixLayoutOpaque_t* d);
 
 }  // namespace warpgrade::cublaslt

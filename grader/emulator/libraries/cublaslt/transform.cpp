@@ -9,7 +9,7 @@ constexpr char kTransformCall[] = "cublasLtMatrixTransform";
 struct Operand {
   const char* name;
   const void *scalar, *at;
-  cublasLtMatrixLayout_t layout;
+  const cublasLtMatrixLayoutOpaque_t* layout;
   int32_t op;
 };
 
@@ -51,12 +51,13 @@ extern "C" cublasStatus_t cublasLtMatrixTransform(cublasLtHandle_t handle, cubla
                                                   cublasLtMatrixLayout_t c_layout, cudaStream_t stream) {
   if (how == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
   const auto t = held_in<Transform>(how);
-  return run(handle, stream, t.pointer_mode, [&](Call& call) {
+  const warpgrade::libraries::Held of_a(a_layout), of_b(b_layout), of_c(c_layout);
+  return run(handle, stream, t.pointer_mode, [=](Call& call) {
     require_here(
         t.pointer_mode == CUBLASLT_POINTER_MODE_HOST || t.pointer_mode == CUBLASLT_POINTER_MODE_DEVICE,
         kTransformCall, "CUBLASLT_MATRIX_TRANSFORM_DESC_POINTER_MODE " + std::to_string(t.pointer_mode));
-    const Layout layout = layout_of(c_layout, kTransformCall, "C");
-    const Operand first{"A", alpha, a, a_layout, t.op_a}, second{"B", beta, b, b_layout, t.op_b};
+    const Layout layout = layout_of(of_c.get(), kTransformCall, "C");
+    const Operand first{"A", alpha, a, of_a.get(), t.op_a}, second{"B", beta, b, of_b.get(), t.op_b};
     switch (t.scale_type) {
       case CUDA_R_32F:
         return transform_all<float, float>(call, first, second, layout, c);

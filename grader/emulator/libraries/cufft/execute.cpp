@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "captured_work.h"
 #include "cufft/transform.h"
 
 namespace warpgrade::cufft {
@@ -72,51 +73,31 @@ struct Copy {
   }
 };
 
-bool is_captured(cudaStream_t stream) {
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  return cudaStreamIsCapturing(stream, &status) == cudaSuccess && status != cudaStreamCaptureStatusNone;
-}
-
 using PlanPointer = std::shared_ptr<Plan>;
-using WorkPointer = std::shared_ptr<Work>;
 
-WorkPointer work_of(const PlanPointer& plan, bool in_place, bool is_inverse) {
+Work work_of(const PlanPointer& plan, bool in_place, bool is_inverse) {
   const Layout input = layout_of(plan->request, End::input, in_place),
                output = layout_of(plan->request, End::output, in_place);
-  auto work = std::make_shared<Work>(Work{plan, is_inverse, input, output});
+  Work work{plan, is_inverse, input, output};
   const auto bytes = [&](const Layout& layout, End end) {
     return static_cast<size_t>(span_of(layout)) * element_bytes(plan->request.type, end);
   };
-  work->input.resize(bytes(input, End::input));
-  work->output.resize(bytes(output, End::output));
+  work.input.resize(bytes(input, End::input));
+  work.output.resize(bytes(output, End::output));
   return work;
 }
 
-void fetch(Work& work, const void* from) {
-  const Plan& plan = *work.plan;
-  const size_t element = element_bytes(plan.request.type, End::input);
-  Copy{pieces_of(work.input_layout), element, cudaMemcpyDeviceToHost, plan.stream}.run(
+void transform_in(cudaStream_t stream, const PlanPointer& plan, const void* from, void* to, bool is_inverse) {
+  Work work = work_of(plan, from == to, is_inverse);
+  const cufftType type = plan->request.type;
+  Copy{pieces_of(work.input_layout), element_bytes(type, End::input), cudaMemcpyDeviceToHost, stream}.run(
       work.input.data(), static_cast<const char*>(from));
-}
-
-void put(const Work& work, void* to) {
-  const Plan& plan = *work.plan;
-  const size_t element = element_bytes(plan.request.type, End::output);
-  Copy{pieces_of(work.output_layout), element, cudaMemcpyHostToDevice, plan.stream}.run(
+  require_done(cudaStreamSynchronize(stream));
+  work.transform();
+  // As on a GPU, the caller does not know that the output is there: it comes from pageable memory, which is
+  // read before the copy's call returns.
+  Copy{pieces_of(work.output_layout), element_bytes(type, End::output), cudaMemcpyHostToDevice, stream}.run(
       static_cast<char*>(to), work.output.data());
-}
-
-void transform_in_graph(void* work) {
-  static_cast<Work*>(work)->transform();
-}
-
-// The three steps become nodes of the graph.
-void capture(const PlanPointer& plan, const void* from, void* to, bool is_inverse) {
-  WorkPointer& work = plan->captured[{from == to, is_inverse}];
-  if (work == nullptr) work = work_of(plan, from == to, is_inverse);
-  fetch(*work, from);
-  require_done(cudaLaunchHostFunc(plan->stream, transform_in_graph, work.get()));
-  put(*work, to);
 }
 
 void execute(const PlanPointer& plan, const void* from, void* to, int direction) {
@@ -128,17 +109,13 @@ void execute(const PlanPointer& plan, const void* from, void* to, int direction)
   require(cudaGetDevice(&device) == cudaSuccess && device == plan->device, CUFFT_INVALID_DEVICE);
   require(plan->allocates_work_area || plan->has_work_area, CUFFT_NO_WORKSPACE);
   const bool is_inverse = direction == CUFFT_INVERSE;
-  if (is_captured(plan->stream)) {
-    capture(plan, from, to, is_inverse);
-    return;
-  }
-  const WorkPointer work = work_of(plan, from == to, is_inverse);
-  fetch(*work, from);
-  require_done(cudaStreamSynchronize(plan->stream));
-  work->transform();
-  // As on a GPU, the caller does not know that the output is there: it comes from pageable memory, which is
-  // read before the copy's call returns.
-  put(*work, to);
+  const auto work = [=](cudaStream_t stream) {
+    return answer([&] { transform_in(stream, plan, from, to, is_inverse); }) == CUFFT_SUCCESS
+               ? cudaSuccess
+               : cudaErrorLaunchFailure;
+  };
+  if (libraries::is_captured(plan->stream)) return require_done(libraries::capture(plan->stream, work));
+  transform_in(plan->stream, plan, from, to, is_inverse);
 }
 
 cufftResult execute_as(cufftType type, cufftHandle handle, const void* from, void* to, int direction) {

@@ -71,9 +71,6 @@ std::vector<int64_t> complex_size(const Request& request);
 // Throws where a plan cannot have it; the size of its work area otherwise.
 size_t checked_work_bytes(const Request& request);
 
-// One execution: its input and its output on the host.
-struct Work;
-
 // One thread at a time uses a plan, as cuFFT wants it; a graph's launch may be under way beside it.
 struct Plan {
   const Line& line(int64_t size, bool is_inverse);
@@ -85,9 +82,6 @@ struct Plan {
   cudaStream_t stream = nullptr;
   std::mutex transforms{};  // for `lines`, which have scratch memory
   std::map<std::pair<int64_t, bool>, Line> lines{};
-  // Of captured streams, by being in place and being inverse: the launches of one plan follow each other.
-  // Plan and work hold one another, and stay: a graph may be launched at any time.
-  std::map<std::pair<bool, bool>, std::shared_ptr<Work>> captured{};
 };
 
 // The plan of a handle; throws where it is none, or not made.

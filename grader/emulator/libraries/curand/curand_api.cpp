@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "captured_work.h"
 #include "curand/generator.h"
 #include "left_out.h"
 
@@ -43,11 +44,6 @@ struct Handle {
 
 constexpr size_t kPiece = 1 << 16;  // results that are made at a time: a multiple of what any turn gives
 
-bool is_captured(cudaStream_t stream) {
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  return cudaStreamIsCapturing(stream, &status) == cudaSuccess && status != cudaStreamCaptureStatusNone;
-}
-
 // `make(generator, out, n)` fills n results: where the program wants them, or on their way to the device.
 template <class T, class Make>
 Status generate(void* handle, T* out, size_t n, Make make) {
@@ -58,7 +54,7 @@ Status generate(void* handle, T* out, size_t n, Make make) {
     make(h.get(), out, n);
     return kSuccess;
   }
-  if (is_captured(h.stream)) {
+  if (libraries::is_captured(h.stream)) {
     libraries::say_left_out("cuRAND", "a generator in a captured stream");
     return kLaunchFailure;
   }

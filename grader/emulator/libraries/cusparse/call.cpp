@@ -7,8 +7,6 @@
 #include <mutex>
 #include <set>
 
-#include "left_out.h"
-
 namespace warpgrade::cusparse {
 namespace {
 
@@ -54,11 +52,16 @@ size_t bytes_of(cusparseIndexType_t type) {
 }
 
 void require_no_capture(const cusparseContext& context) {
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  if (cudaStreamIsCapturing(context.stream, &status) != cudaSuccess || status == cudaStreamCaptureStatusNone)
-    return;
-  libraries::say_left_out("cuSPARSE", "a function of cuSPARSE in a captured stream");
-  throw Failure{CUSPARSE_STATUS_NOT_SUPPORTED, "the handle's stream is being captured"};
+  if (!libraries::is_captured(context.stream)) return;
+  throw Failure{CUSPARSE_STATUS_NOT_SUPPORTED,
+                "the handle's stream is being captured, and the host needs the result"};
+}
+
+const unsigned char* Call::on_host(const void* at, size_t bytes) const {
+  if (is_rehearsal_) host_.keep(at, bytes);
+  const void* found = is_in_graph_ ? host_.find(at, bytes) : at;
+  if (found == nullptr) throw Failure{CUSPARSE_STATUS_INTERNAL_ERROR, "a graph lacks a value of the host"};
+  return static_cast<const unsigned char*>(found);
 }
 
 std::vector<unsigned char> Call::read(const void* from, const Lines& lines, size_t element,
@@ -81,6 +84,7 @@ void Call::write(void* to, const Lines& lines, size_t element, const void* from,
 void Call::move(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t rows,
                 cudaMemcpyKind kind, const char* what) const {
   require(to != nullptr && from != nullptr, "an array with elements has a null pointer");
+  if (is_rehearsal_) throw Rehearsed{};
   const cudaError_t error =
       rows == 1 ? cudaMemcpyAsync(to, from, width, kind, context_.stream)
                 : cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, rows, kind, context_.stream);

@@ -1,5 +1,6 @@
 // One call of cuSPARSE: what it reads comes from the device's memory to arrays of the host, and what it
-// writes goes back. Everything is done when it returns.
+// writes goes back. Everything is done when it returns; in a captured stream it is done whenever the graph is
+// launched.
 #pragma once
 #include <cusparse.h>
 
@@ -7,6 +8,8 @@
 #include <new>
 #include <string>
 #include <vector>
+
+#include "captured_work.h"
 
 struct cusparseContext {
   cudaStream_t stream = nullptr;
@@ -46,7 +49,23 @@ struct Lines {
 
 class Call {
  public:
-  explicit Call(const cusparseContext& context) : context_(context) {}
+  // Thrown at the first access to the device's memory in a captured stream: what comes before is done at the call
+  // as well. It checks the arguments, and reads what scalars the host has, which are kept.
+  struct Rehearsed {};
+
+  explicit Call(const cusparseContext& context)
+      : context_(context), is_rehearsal_(libraries::is_captured(context.stream)) {}
+  // What a node of a graph does with what its rehearsal has kept.
+  Call in_graph(cudaStream_t stream) const {
+    Call call = *this;
+    call.context_.stream = stream;
+    call.is_rehearsal_ = false;
+    call.is_in_graph_ = true;
+    return call;
+  }
+
+  // Of the host's memory.
+  const unsigned char* on_host(const void* at, size_t bytes) const;
 
   bool scalars_on_device() const { return context_.pointer_mode == CUSPARSE_POINTER_MODE_DEVICE; }
 
@@ -62,14 +81,16 @@ class Call {
   void move(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t rows,
             cudaMemcpyKind kind, const char* what) const;
 
-  const cusparseContext& context_;
+  cusparseContext context_;
+  bool is_rehearsal_ = false, is_in_graph_ = false;
+  mutable libraries::HostValues host_{};
 };
 
 size_t bytes_of(cusparseIndexType_t type);  // 0: no such type
 
 void say(const char* function, const std::string& why);
 
-// Nothing runs in a captured stream: the work would be done once, and not when the graph is.
+// For work whose result the host needs: CUSPARSE_STATUS_NOT_SUPPORTED in a captured stream.
 void require_no_capture(const cusparseContext& context);
 
 // Work that needs no handle.
@@ -87,11 +108,30 @@ cusparseStatus_t guarded(const char* function, Work work) {
 }
 
 template <class Work>
-cusparseStatus_t run(const char* function, cusparseHandle_t handle, Work work) {
+cusparseStatus_t run_at_once(const char* function, cusparseHandle_t handle, Work work) {
   return guarded(function, [&] {
     require(handle != nullptr, "the handle is a null pointer: make one with cusparseCreate");
     require_no_capture(*handle);
     work(Call(*handle));
+  });
+}
+
+// `work` holds the call's arguments and its descriptors by value: in a captured stream a node of the graph keeps it.
+template <class Work>
+cusparseStatus_t run(const char* function, cusparseHandle_t handle, const Work& work) {
+  return guarded(function, [&] {
+    require(handle != nullptr, "the handle is a null pointer: make one with cusparseCreate");
+    const Call call(*handle);
+    try {
+      return work(call);
+    } catch (const Call::Rehearsed&) {
+    }
+    const auto in_node = [=](cudaStream_t stream) {
+      const bool is_done = guarded(function, [&] { work(call.in_graph(stream)); }) == CUSPARSE_STATUS_SUCCESS;
+      return is_done ? cudaSuccess : cudaErrorLaunchFailure;
+    };
+    if (libraries::capture(handle->stream, in_node) != cudaSuccess)
+      throw Failure{CUSPARSE_STATUS_EXECUTION_FAILED, "the capture of the handle's stream has failed before"};
   });
 }
 

@@ -9,7 +9,9 @@ namespace {
 
 constexpr cusparseOperation_t kPlain = CUSPARSE_OPERATION_NON_TRANSPOSE;
 
-void check_conversion(const cusparseSpMatDescr* sparse, const cusparseDnMatDescr* dense) {
+using libraries::Held;
+
+void check_conversion(const Held<cusparseSpMatDescr>& sparse, const Held<cusparseDnMatDescr>& dense) {
   require_all(sparse, dense);
   require(sparse->rows == dense->rows && sparse->columns == dense->columns,
           "the matrices must have the same size");
@@ -202,7 +204,7 @@ cusparseStatus_t cusparseSparseToDense_bufferSize(cusparseHandle_t handle, cuspa
 }
 cusparseStatus_t cusparseSparseToDense(cusparseHandle_t handle, cusparseConstSpMatDescr_t a,
                                        cusparseDnMatDescr_t b, cusparseSparseToDenseAlg_t, void* buffer) {
-  return run(__func__, handle, [&](const Call& call) {
+  return run(__func__, handle, [=, a = Held(a), b = Held(b)](const Call& call) {
     check_conversion(a, b);
     require_buffer(buffer);
     fill_dense(call, *a, *b);
@@ -216,7 +218,7 @@ cusparseStatus_t cusparseDenseToSparse_bufferSize(cusparseHandle_t handle, cuspa
 cusparseStatus_t cusparseDenseToSparse_analysis(cusparseHandle_t handle, cusparseConstDnMatDescr_t a,
                                                 cusparseSpMatDescr_t b, cusparseDenseToSparseAlg_t,
                                                 void* buffer) {
-  return run(__func__, handle, [&](const Call& call) {
+  return run_at_once(__func__, handle, [&](const Call& call) {
     check_conversion(b, a);
     require_buffer(buffer);
     b->nnz = static_cast<int64_t>(non_zeros(call, *a, b->format).values.size());
@@ -225,7 +227,7 @@ cusparseStatus_t cusparseDenseToSparse_analysis(cusparseHandle_t handle, cuspars
 cusparseStatus_t cusparseDenseToSparse_convert(cusparseHandle_t handle, cusparseConstDnMatDescr_t a,
                                                cusparseSpMatDescr_t b, cusparseDenseToSparseAlg_t,
                                                void* buffer) {
-  return run(__func__, handle, [&](const Call& call) {
+  return run(__func__, handle, [=, a = Held(a), b = Held(b)](const Call& call) {
     check_conversion(b, a);
     require_buffer(buffer);
     convert(call, *a, *b);
@@ -234,11 +236,11 @@ cusparseStatus_t cusparseDenseToSparse_convert(cusparseHandle_t handle, cusparse
 
 cusparseStatus_t cusparseXcoo2csr(cusparseHandle_t handle, const int* rows, int nnz, int m, int* offsets,
                                   cusparseIndexBase_t base) {
-  return run_older(__func__, handle, [&](const Call& call) { compress(call, rows, nnz, m, offsets, base); });
+  return run_older(__func__, handle, [=](const Call& call) { compress(call, rows, nnz, m, offsets, base); });
 }
 cusparseStatus_t cusparseXcsr2coo(cusparseHandle_t handle, const int* offsets, int nnz, int m, int* rows,
                                   cusparseIndexBase_t base) {
-  return run_older(__func__, handle, [&](const Call& call) { expand(call, offsets, nnz, m, rows, base); });
+  return run_older(__func__, handle, [=](const Call& call) { expand(call, offsets, nnz, m, rows, base); });
 }
 cusparseStatus_t cusparseCsr2cscEx2_bufferSize(cusparseHandle_t handle, int m, int n, int nnz, const void*,
                                                const int*, const int*, void*, int*, int*, cudaDataType type,
@@ -254,7 +256,7 @@ cusparseStatus_t cusparseCsr2cscEx2(cusparseHandle_t handle, int m, int n, int n
                                     int* csc_offsets, int* csc_rows, cudaDataType type,
                                     cusparseAction_t action, cusparseIndexBase_t base, cusparseCsr2CscAlg_t,
                                     void* buffer) {
-  return run(__func__, handle, [&](const Call& call) {
+  return run(__func__, handle, [=](const Call& call) {
     require_sizes(m, n, nnz);
     require_values(nullptr, type, 0);
     require_buffer(buffer);
@@ -264,7 +266,7 @@ cusparseStatus_t cusparseCsr2cscEx2(cusparseHandle_t handle, int m, int n, int n
 }
 
 cusparseStatus_t cusparseCreateIdentityPermutation(cusparseHandle_t handle, int n, int* p) {
-  return run_older(__func__, handle, [&](const Call& call) {
+  return run_older(__func__, handle, [=](const Call& call) {
     require_sizes(n, 0, 0);
     Indices identity(static_cast<size_t>(n));
     std::iota(identity.begin(), identity.end(), int64_t{0});
@@ -277,14 +279,14 @@ cusparseStatus_t cusparseXcoosort_bufferSizeExt(cusparseHandle_t handle, int, in
 }
 cusparseStatus_t cusparseXcoosortByRow(cusparseHandle_t handle, int, int, int nnz, int* rows, int* columns,
                                        int* p, void* buffer) {
-  return run_older(__func__, handle, [&](const Call& call) {
+  return run_older(__func__, handle, [=](const Call& call) {
     require_buffer(buffer);
     sort_entries(call, nnz, rows, columns, p);
   });
 }
 cusparseStatus_t cusparseXcoosortByColumn(cusparseHandle_t handle, int, int, int nnz, int* rows, int* columns,
                                           int* p, void* buffer) {
-  return run_older(__func__, handle, [&](const Call& call) {
+  return run_older(__func__, handle, [=](const Call& call) {
     require_buffer(buffer);
     sort_entries(call, nnz, columns, rows, p);
   });
@@ -296,7 +298,7 @@ cusparseStatus_t cusparseXcsrsort_bufferSizeExt(cusparseHandle_t handle, int, in
 cusparseStatus_t cusparseXcsrsort(cusparseHandle_t handle, int m, int, int nnz,
                                   const cusparseMatDescr_t descriptor, const int* offsets, int* columns,
                                   int* p, void* buffer) {
-  return run_older(__func__, handle, [&](const Call& call) {
+  return run_older(__func__, handle, [=, descriptor = Held(descriptor)](const Call& call) {
     require_all(descriptor);
     require_buffer(buffer);
     sort_lines(call, m, nnz, offsets, columns, p, descriptor->base);
@@ -309,7 +311,7 @@ cusparseStatus_t cusparseXcscsort_bufferSizeExt(cusparseHandle_t handle, int, in
 cusparseStatus_t cusparseXcscsort(cusparseHandle_t handle, int, int n, int nnz,
                                   const cusparseMatDescr_t descriptor, const int* offsets, int* rows, int* p,
                                   void* buffer) {
-  return run_older(__func__, handle, [&](const Call& call) {
+  return run_older(__func__, handle, [=, descriptor = Held(descriptor)](const Call& call) {
     require_all(descriptor);
     require_buffer(buffer);
     sort_lines(call, n, nnz, offsets, rows, p, descriptor->base);

@@ -8,6 +8,7 @@ namespace warpgrade::cusparse {
 namespace {
 
 using Op = cusparseOperation_t;
+using libraries::Held;
 
 // As many as the result has, or one for all of them.
 void require_batches(int operand, int result) {
@@ -31,9 +32,9 @@ std::vector<X> scaled(X beta, size_t count, Read read) {
 struct VectorProduct {
   Op op;
   const void *alpha, *beta;
-  cusparseConstSpMatDescr_t a;
-  cusparseConstDnVecDescr_t x;
-  cusparseDnVecDescr_t y;
+  Held<cusparseSpMatDescr> a;
+  Held<cusparseDnVecDescr> x;
+  Held<cusparseDnVecDescr> y;
   cudaDataType compute;
   cusparseSpMVAlg_t algorithm;
 
@@ -72,9 +73,9 @@ struct VectorProduct {
 struct MatrixProduct {
   Op op_a, op_b;
   const void *alpha, *beta;
-  cusparseConstSpMatDescr_t a;
-  cusparseConstDnMatDescr_t b;
-  cusparseDnMatDescr_t c;
+  Held<cusparseSpMatDescr> a;
+  Held<cusparseDnMatDescr> b;
+  Held<cusparseDnMatDescr> c;
   cudaDataType compute;
   cusparseSpMMAlg_t algorithm;
 
@@ -149,8 +150,8 @@ struct MatrixProduct {
 struct SampledProduct {
   Op op_a, op_b;
   const void *alpha, *beta;
-  cusparseConstDnMatDescr_t a, b;
-  cusparseSpMatDescr_t c;
+  Held<cusparseDnMatDescr> a, b;
+  Held<cusparseSpMatDescr> c;
   cudaDataType compute;
 
   void check_buffer(const void* buffer) const { require_buffer(buffer); }
@@ -195,7 +196,7 @@ struct SampledProduct {
 template <class Product>
 cusparseStatus_t multiply(const char* function, cusparseHandle_t handle, const Product& product,
                           const void* buffer) {
-  return run(function, handle, [&](const Call& call) {
+  return run(function, handle, [=](const Call& call) {
     product.check();
     product.check_buffer(buffer);
     with_numbers(product.compute, [&](auto number) { product.template multiply<decltype(number)>(call); });
@@ -205,7 +206,7 @@ cusparseStatus_t multiply(const char* function, cusparseHandle_t handle, const P
 // What comes before a product: it checks the same and leaves the result as it is.
 template <class Product>
 cusparseStatus_t prepare(const char* function, cusparseHandle_t handle, const Product& product) {
-  return run(function, handle, [&](const Call&) { product.check(); });
+  return run_at_once(function, handle, [&](const Call&) { product.check(); });
 }
 
 }  // namespace

@@ -13,6 +13,7 @@ namespace warpgrade::cusparse {
 namespace {
 
 using Op = cusparseOperation_t;
+using libraries::Held;
 
 void check_system(const cusparseSpMatDescr& a, Op op, cudaDataType in, cudaDataType out,
                   cudaDataType compute) {
@@ -55,9 +56,9 @@ void scale(std::vector<X>& values, X by) {
 struct VectorSystem {
   Op op;
   const void* alpha;
-  cusparseConstSpMatDescr_t a;
-  cusparseConstDnVecDescr_t x;
-  cusparseDnVecDescr_t y;
+  Held<cusparseSpMatDescr> a;
+  Held<cusparseDnVecDescr> x;
+  Held<cusparseDnVecDescr> y;
   cudaDataType compute;
   cusparseSpSVDescr_t state;
 
@@ -69,8 +70,9 @@ struct VectorSystem {
   template <class X>
   void solve_all(const Call& call) const {
     Dense<X> unknowns(a->rows, 1);
+    const X by = scalar<X>(call, alpha, compute, "alpha");
     unknowns.data = read_vector<X>(call, *x);
-    scale(unknowns.data, scalar<X>(call, alpha, compute, "alpha"));
+    scale(unknowns.data, by);
     solve(call, *a, op, unknowns);
     write_vector(call, *y, unknowns.data);
   }
@@ -79,9 +81,9 @@ struct VectorSystem {
 struct MatrixSystem {
   Op op_a, op_b;
   const void* alpha;
-  cusparseConstSpMatDescr_t a;
-  cusparseConstDnMatDescr_t b;
-  cusparseDnMatDescr_t c;
+  Held<cusparseSpMatDescr> a;
+  Held<cusparseDnMatDescr> b;
+  Held<cusparseDnMatDescr> c;
   cudaDataType compute;
   cusparseSpSMDescr_t state;
 
@@ -95,8 +97,9 @@ struct MatrixSystem {
   }
   template <class X>
   void solve_all(const Call& call) const {
+    const X by = scalar<X>(call, alpha, compute, "alpha");
     Dense<X> unknowns = read_dense<X>(call, *b, 0, op_b);
-    scale(unknowns.data, scalar<X>(call, alpha, compute, "alpha"));
+    scale(unknowns.data, by);
     solve(call, *a, op_a, unknowns);
     write_dense(call, *c, 0, unknowns);
   }
@@ -105,7 +108,7 @@ struct MatrixSystem {
 template <class System>
 cusparseStatus_t analyse(const char* function, cusparseHandle_t handle, const System& system,
                          const void* buffer) {
-  return run(function, handle, [&](const Call&) {
+  return run_at_once(function, handle, [&](const Call&) {
     system.check();
     require_buffer(buffer);
     system.state->analysed = true;
@@ -113,9 +116,9 @@ cusparseStatus_t analyse(const char* function, cusparseHandle_t handle, const Sy
 }
 template <class System>
 cusparseStatus_t solve(const char* function, cusparseHandle_t handle, const System& system) {
-  return run(function, handle, [&](const Call& call) {
+  return run(function, handle, [=, state = Held(system.state)](const Call& call) {
     system.check();
-    require(system.state->analysed, "the analysis of this descriptor comes first");
+    require(state->analysed, "the analysis of this descriptor comes first");
     with_numbers(system.compute, [&](auto number) { system.template solve_all<decltype(number)>(call); });
   });
 }

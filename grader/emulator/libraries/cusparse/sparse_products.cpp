@@ -105,7 +105,7 @@ void copy(const Call& call, const SparseProduct& p) {
 template <class Work>
 cusparseStatus_t step(const char* function, cusparseHandle_t handle, const SparseProduct& p, size_t* bytes,
                       const void* buffer, Work work) {
-  return run(function, handle, [&](const Call& call) {
+  return run_at_once(function, handle, [&](const Call& call) {
     require(bytes != nullptr, "bufferSize is a null pointer");
     p.check();
     if (buffer != nullptr) return work(call);
@@ -176,7 +176,7 @@ cusparseStatus_t cusparseSpGEMM_copy(cusparseHandle_t handle, cusparseOperation_
                                      cudaDataType compute_type, cusparseSpGEMMAlg_t,
                                      cusparseSpGEMMDescr_t result) {
   const SparseProduct product{op_a, op_b, alpha, beta, a, b, c, compute_type, result};
-  return run(__func__, handle, [&](const Call& call) {
+  return run_at_once(__func__, handle, [&](const Call& call) {
     product.check();
     copy(call, product);
   });

@@ -34,7 +34,7 @@ template <class X>
 X scalar(const Call& call, const void* at, cudaDataType type, const char* what) {
   require(at != nullptr, "alpha, beta, a coefficient or the result is a null pointer");
   if (call.scalars_on_device()) return read_values<X>(call, at, type, {1, 1, 1}, what)[0];
-  const auto* bytes = static_cast<const unsigned char*>(at);
+  const unsigned char* bytes = call.on_host(at, bytes_of(type));
   return numbers_of<X>({bytes, bytes + bytes_of(type)}, type)[0];
 }
 
@@ -75,8 +75,8 @@ void require_values(const void* values, cudaDataType type, int64_t count);
 void require_indices(const void* indices, cusparseIndexType_t type, cusparseIndexBase_t base, int64_t count);
 void require_fits(int64_t size, cusparseIndexType_t type, cusparseIndexBase_t base);
 template <class... Pointers>
-void require_all(const Pointers*... pointers) {
-  require(((pointers != nullptr) && ...), "a descriptor or the place of a result is a null pointer");
+void require_all(const Pointers&... pointers) {
+  require((!(pointers == nullptr) && ...), "a descriptor or the place of a result is a null pointer");
 }
 // A descriptor of constant arrays is another type to programs, and the same one here.
 inline void* mutable_of(const void* pointer) {

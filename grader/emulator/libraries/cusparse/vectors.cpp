@@ -4,7 +4,9 @@
 namespace warpgrade::cusparse {
 namespace {
 
-void check_pair(const cusparseSpVecDescr* x, const cusparseDnVecDescr* y) {
+using libraries::Held;
+
+void check_pair(const Held<cusparseSpVecDescr>& x, const Held<cusparseDnVecDescr>& y) {
   require_all(x, y);
   require(x->size == y->size, "the vectors must have the same size");
 }
@@ -71,7 +73,7 @@ void rotate(const Call& call, const void* c, const void* s, const cusparseSpVecD
   write_vector(call, y, dense);
 }
 
-void check_dot(cusparseOperation_t op, const cusparseSpVecDescr* x, const cusparseDnVecDescr* y,
+void check_dot(cusparseOperation_t op, const Held<cusparseSpVecDescr>& x, const Held<cusparseDnVecDescr>& y,
                const void* result, cudaDataType compute) {
   check_pair(x, y);
   require_all(result);
@@ -104,7 +106,7 @@ extern "C" {
 
 cusparseStatus_t cusparseAxpby(cusparseHandle_t handle, const void* alpha, cusparseConstSpVecDescr_t x,
                                const void* beta, cusparseDnVecDescr_t y) {
-  return run(__func__, handle, [&](const Call& call) {
+  return run(__func__, handle, [=, x = Held(x), y = Held(y)](const Call& call) {
     check_pair(x, y);
     require_same_type(*x, *y);
     with_numbers(y->type, [&](auto number) { add<decltype(number)>(call, alpha, *x, beta, *y); });
@@ -112,7 +114,7 @@ cusparseStatus_t cusparseAxpby(cusparseHandle_t handle, const void* alpha, cuspa
 }
 cusparseStatus_t cusparseRot(cusparseHandle_t handle, const void* c, const void* s, cusparseSpVecDescr_t x,
                              cusparseDnVecDescr_t y) {
-  return run(__func__, handle, [&](const Call& call) {
+  return run(__func__, handle, [=, x = Held(x), y = Held(y)](const Call& call) {
     check_pair(x, y);
     require_same_type(*x, *y);
     with_numbers(y->type, [&](auto number) { rotate<decltype(number)>(call, c, s, *x, *y); });
@@ -120,7 +122,7 @@ cusparseStatus_t cusparseRot(cusparseHandle_t handle, const void* c, const void*
 }
 cusparseStatus_t cusparseGather(cusparseHandle_t handle, cusparseConstDnVecDescr_t y,
                                 cusparseSpVecDescr_t x) {
-  return run(__func__, handle, [&](const Call& call) {
+  return run(__func__, handle, [=, x = Held(x), y = Held(y)](const Call& call) {
     check_pair(x, y);
     require_same_type(*x, *y);
     const std::vector<Complex> dense = read_vector<Complex>(call, *y);
@@ -131,7 +133,7 @@ cusparseStatus_t cusparseGather(cusparseHandle_t handle, cusparseConstDnVecDescr
 }
 cusparseStatus_t cusparseScatter(cusparseHandle_t handle, cusparseConstSpVecDescr_t x,
                                  cusparseDnVecDescr_t y) {
-  return run(__func__, handle, [&](const Call& call) {
+  return run(__func__, handle, [=, x = Held(x), y = Held(y)](const Call& call) {
     check_pair(x, y);
     require_same_type(*x, *y);
     const Indices places = places_of(call, *x);
@@ -148,10 +150,12 @@ cusparseStatus_t cusparseSpVV_bufferSize(cusparseHandle_t handle, cusparseOperat
 }
 cusparseStatus_t cusparseSpVV(cusparseHandle_t handle, cusparseOperation_t op, cusparseConstSpVecDescr_t x,
                               cusparseConstDnVecDescr_t y, void* result, cudaDataType compute, void*) {
-  return run(__func__, handle, [&](const Call& call) {
+  const auto work = [=, x = Held(x), y = Held(y)](const Call& call) {
     check_dot(op, x, y, result, compute);
     with_numbers(compute, [&](auto number) { dot<decltype(number)>(call, op, *x, *y, result, compute); });
-  });
+  };
+  const bool is_for_host = handle != nullptr && handle->pointer_mode == CUSPARSE_POINTER_MODE_HOST;
+  return is_for_host ? run_at_once(__func__, handle, work) : run(__func__, handle, work);
 }
 
 }  // extern "C"

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "captured_work.h"
 #include "left_out.h"
 #include "nccl/world.h"
 
@@ -30,6 +31,7 @@ void require_done(cudaError_t error, const char* what) {
 struct OfThread {
   int depth = 0;
   std::unique_ptr<Group> group;
+  std::vector<Operation> captured{};  // of captured streams
   ncclResult_t first_error = ncclSuccess;
 };
 thread_local OfThread t_group;
@@ -164,13 +166,66 @@ void take_operation(Operation& o, ncclRedOp_t op) {
   require(found->second.type == o.type, "the operation was made for another type of elements");
   o.op = ncclNumOps;
   o.scalar = found->second.scalar;
-  if (found->second.in_device == nullptr) return;
+  o.scalar_in_device = found->second.in_device;
+}
+
+// Finds the memory of a call that is about to run.
+void find_memory(Operation& o) {
+  const int device = o.comm->device;
+  require_done(bridge().prepare(o.stream, device), "its stream");
+  const std::string who = std::string(o.name) + " of rank " + std::to_string(o.comm->rank);
+  if (o.from.bytes != 0) require_done(bridge().view(o.from, device, who, o.host_from), "its sendbuff");
+  if (o.to.bytes != 0) require_done(bridge().view(o.to, device, who, o.host_to), "its recvbuff");
+  if (o.scalar_in_device == nullptr) return;
   uint8_t* host = nullptr;
   const size_t bytes = bytes_of(o.type);
-  require_done(bridge().view({reinterpret_cast<uint64_t>(found->second.in_device), bytes}, o.comm->device,
-                             o.name, host),
+  require_done(bridge().view({reinterpret_cast<uint64_t>(o.scalar_in_device), bytes}, device, o.name, host),
                "the operation's scalar");
   std::memcpy(o.scalar.data(), host, bytes);
+}
+
+// What a node of a graph does: the calls of one rank that its thread gave together.
+cudaError_t run_in_graph(const std::vector<Operation>& calls, cudaStream_t stream) {
+  Group group;
+  group.is_of_several = calls.size() > 1;
+  const ncclResult_t checked = answer(calls.front().name, [&] {
+    for (const Operation& call : calls) {
+      require_comm(call.comm);
+      Operation o = call;
+      o.stream = stream;
+      find_memory(o);
+      group.operations.push_back(std::make_unique<Operation>(std::move(o)));
+    }
+  });
+  if (checked == ncclSuccess) run(group);
+  return checked == ncclSuccess && group.result == ncclSuccess ? cudaSuccess : cudaErrorLaunchFailure;
+}
+
+unsigned long long capture_of(cudaStream_t stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  unsigned long long id = 0;
+  require_done(cudaStreamGetCaptureInfo(stream, &status, &id), "its stream");
+  return id;
+}
+
+// A node for each stream. In one graph the emulator runs one node at a time: one that waits for another rank's would
+// wait for ever.
+void capture(const std::vector<Operation>& calls) {
+  std::map<cudaStream_t, std::vector<Operation>> streams;
+  std::map<unsigned long long, cudaStream_t> captures;
+  for (const Operation& call : calls) {
+    streams[call.stream].push_back(call);
+    const auto [at, is_new] = captures.emplace(capture_of(call.stream), call.stream);
+    if (is_new || at->second == call.stream) continue;
+    libraries::say_left_out("NCCL", "a group of several streams that one capture makes a graph of");
+    throw Failure{ncclUnhandledCudaError, "one graph has several of the group's streams"};
+  }
+  for (const auto& [stream, of_stream] : streams) {
+    const std::vector<Operation> kept = of_stream;
+    require_done(libraries::capture(
+                     stream, [kept](cudaStream_t in_graph) { return run_in_graph(kept, in_graph); }, true),
+                 "its stream");
+  }
 }
 
 // In place is one place alone: other overlaps would be overwritten while they are read.
@@ -222,16 +277,12 @@ ncclResult_t call(const Arguments& a) {
     require((o.from.bytes == 0 || a.from != nullptr) && (o.to.bytes == 0 || a.to != nullptr),
             "a buffer is null");
     require_apart(o, block);
-    cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-    if (cudaStreamIsCapturing(a.stream, &capture) == cudaSuccess && capture != cudaStreamCaptureStatusNone) {
-      libraries::say_left_out("NCCL", "a function of NCCL in a captured stream");
-      throw Failure{ncclUnhandledCudaError, "its stream is being captured"};
+    if (libraries::is_captured(a.stream)) {
+      if (t_group.depth == 0) return capture({o});
+      t_group.captured.push_back(std::move(o));
+      return;
     }
-    require_done(bridge().prepare(a.stream, a.comm->device), "its stream");
-    const std::string who = std::string(a.name) + " of rank " + std::to_string(a.comm->rank);
-    if (o.from.bytes != 0)
-      require_done(bridge().view(o.from, a.comm->device, who, o.host_from), "its sendbuff");
-    if (o.to.bytes != 0) require_done(bridge().view(o.to, a.comm->device, who, o.host_to), "its recvbuff");
+    find_memory(o);
     result = give(std::move(o));
   });
   return checked != ncclSuccess ? checked : result;
@@ -418,7 +469,10 @@ ncclResult_t ncclGroupEnd() {
                   [] { require(false, ncclInvalidUsage, "there is no ncclGroupStart before it"); });
   if (--t_group.depth > 0) return ncclSuccess;
   const std::unique_ptr<Group> group = std::move(t_group.group);
+  const std::vector<Operation> captured = std::exchange(t_group.captured, {});
   if (t_group.first_error != ncclSuccess) return t_group.first_error;
+  if (const ncclResult_t result = answer("ncclGroupEnd", [&] { capture(captured); }); result != ncclSuccess)
+    return result;
   run(*group);
   return group->result;
 }

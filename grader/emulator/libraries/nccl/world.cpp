@@ -1,6 +1,5 @@
 #include "nccl/world.h"
 
-#include <dlfcn.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <random>
 #include <tuple>
 
+#include "captured_work.h"
 #include "nccl/still_threads.h"
 
 namespace warpgrade::nccl {
@@ -72,11 +72,7 @@ std::string Clique::name() const {
 
 CollectiveBridge& bridge() {
   static CollectiveBridge& found = []() -> CollectiveBridge& {
-    Dl_info runtime;
-    void* library = dladdr(reinterpret_cast<void*>(&cudaGetDeviceCount), &runtime) != 0
-                        ? dlopen(runtime.dli_fname, RTLD_LAZY | RTLD_NOLOAD)
-                        : nullptr;
-    void* function = library != nullptr ? dlsym(library, "warpemu_collective_bridge") : nullptr;
+    void* function = libraries::function_of_runtime("warpemu_collective_bridge");
     if (function == nullptr) {
       std::fputs("emulator: its libnccl needs its libcudart beside it: build with -cudart shared\n", stderr);
       std::exit(1);

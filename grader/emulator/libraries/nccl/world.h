@@ -56,7 +56,8 @@ struct Operation {
   ncclDataType_t type = ncclInt8;
   ncclRedOp_t op = ncclSum;  // ncclNumOps: with the scalar
   Scalar scalar{};
-  int root = -1;  // or the peer
+  const void* scalar_in_device = nullptr;  // where it lies when the call runs
+  int root = -1;                           // or the peer
   cudaStream_t stream = nullptr;
   int color = 0, key = 0;  // of a split
   ncclComm_t* made = nullptr;

@@ -256,10 +256,14 @@ void CommandOrder::wait_event(StreamId stream, EventId event) {
   const std::lock_guard lock(mutex_);
   const auto found = events_.find(event);
   if (found == events_.end()) return;
+  wait_for(stream, found->second.behind);
+}
+
+void CommandOrder::wait_for(StreamId stream, const Clock& clock) {
   if (t_graph && t_graph->graph.stream == stream)
-    t_graph->graph.ends[t_graph->graph.current].join(found->second.behind);
+    t_graph->graph.ends[t_graph->graph.current].join(clock);
   else
-    clocks_.wait(stream, found->second.behind);
+    clocks_.wait(stream, clock);
 }
 
 void CommandOrder::host_waited_for_event(EventId event) {
@@ -276,7 +280,7 @@ CommandOrder::Collective CommandOrder::begin_collective(std::vector<CollectivePa
   std::vector<StreamClocks::Command> places;
   for (const CollectivePart& part : parts) {
     const cudart::ScopedDevice on_device(part.device);
-    places.push_back(clocks_.begin(part.stream));
+    places.push_back(take_place(part.stream));
     collective.begun.join(places.back().before);
     collective.streams.emplace_back(part.stream, part.device);
   }
@@ -302,7 +306,7 @@ void CommandOrder::end_collective(const Collective& collective) {
   const std::lock_guard lock(mutex_);
   for (const auto& [stream, device] : collective.streams) {
     const cudart::ScopedDevice on_device(device);
-    clocks_.wait(stream, collective.ended);
+    wait_for(stream, collective.ended);
   }
 }
 

@@ -124,6 +124,8 @@ class CommandOrder {
   // The next command's place, and what has ended when the stream's work until now has.
   StreamClocks::Command take_place(cudart::StreamId stream);
   Clock ended_by(cudart::StreamId stream);
+  // Work of the stream, or behind the node of a graph that is under way, comes behind all of the clock.
+  void wait_for(cudart::StreamId stream, const Clock& clock);
   bool is_followed() const;
   void add(Command command);
   // True when the two conflict, which is then told.

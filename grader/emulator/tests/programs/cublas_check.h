@@ -5,11 +5,11 @@
 
 #include <functional>
 
-#include "check.h"
+#include "through_graph.h"
 
 #define CHECK_CUBLAS(call)                                                                       \
   do {                                                                                           \
-    const cublasStatus_t status_ = (call);                                                       \
+    const cublasStatus_t status_ = through_graph([&] { return (call); });                        \
     if (status_ != CUBLAS_STATUS_SUCCESS) {                                                      \
       std::printf("%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cublasGetStatusString(status_)); \
       std::exit(100);                                                                            \
@@ -17,6 +17,14 @@
   } while (0)
 
 inline cublasHandle_t g_handle;
+
+// From here on calls go through graphs.
+inline void capture_calls() {
+  cudaStream_t stream;
+  CHECK_CUDA(cudaStreamCreate(&stream));
+  CHECK_CUBLAS(cublasSetStream(g_handle, stream));
+  g_captured = stream;
+}
 
 // Device memory with a copy on the host, of which the rows between the matrix's end and the leading dimension
 // stay.

@@ -283,9 +283,15 @@ int main(int argc, char** argv) {
     std::printf("%d\n", int(cublasCdotu(g_handle, 1, x, 1, x, 1, &result)));
     return 0;
   }
-  handles();
+  const bool is_captured = argc > 1 && !std::strcmp(argv[1], "captured");
+  if (is_captured) {
+    capture_calls();
+  } else {
+    handles();
+  }
   precision<float>();
   precision<double>();
+  expect(!is_captured || g_graphs >= 40, "calls went through graphs");
   CHECK_CUBLAS(cublasDestroy(g_handle));
   return g_failures;
 }

@@ -230,8 +230,10 @@ void precision() {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
   CHECK_CUBLAS(cublasCreate(&g_handle));
+  const bool is_captured = argc > 1 && !std::strcmp(argv[1], "captured");
+  if (is_captured) capture_calls();
   precision<float>();
   precision<double>();
   mixed<__half, __half>("GemmEx of halves", CUDA_R_16F, CUDA_R_16F, 2e-3);
@@ -239,6 +241,7 @@ int main() {
   mixed<__nv_bfloat16, __nv_bfloat16>("GemmEx of bfloat16", CUDA_R_16BF, CUDA_R_16BF, 1e-2);
   mixed<float, float>("GemmEx of floats", CUDA_R_32F, CUDA_R_32F, 1e-4);
   integers();
+  expect(!is_captured || g_graphs >= 40, "calls went through graphs");
   CHECK_CUBLAS(cublasDestroy(g_handle));
   return g_failures;
 }

@@ -1,16 +1,16 @@
 // cuSPARSE as NVIDIA's own samples call it (CUDALibrarySamples: spmv_csr, spmv_coo, spmm_csr, sddmm_csr, spgemm,
 // sparse2dense_csr, dense2sparse_csr): the samples' matrices and the results that they expect. The same source runs
-// on a GPU. With "captured": a call in a captured stream. With "index": an index outside of the matrix.
+// on a GPU. With "captured": calls go through graphs. With "index": an index outside of the matrix.
 #include <cusparse.h>
 
 #include <cstring>
 #include <string>
 
-#include "check.h"
+#include "through_graph.h"
 
 #define CHECK_CUSPARSE(call)                                                                      \
   do {                                                                                            \
-    const cusparseStatus_t status_ = (call);                                                      \
+    const cusparseStatus_t status_ = through_graph([&] { return (call); });                       \
     if (status_ != CUSPARSE_STATUS_SUCCESS) {                                                     \
       std::printf("%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cusparseGetErrorString(status_)); \
       std::exit(100);                                                                             \
@@ -87,16 +87,19 @@ struct Buffer {
 
 void vector_products() {
   Sample a;
-  for (const auto& [matrix, algorithm] :
-       {std::pair{a.csr, CUSPARSE_SPMV_ALG_DEFAULT}, std::pair{a.coo, CUSPARSE_SPMV_COO_ALG1},
-        std::pair{a.csr, CUSPARSE_SPMV_CSR_ALG2}}) {
+  struct Way {
+    cusparseSpMatDescr_t matrix;
+    cusparseSpMVAlg_t algorithm;
+  };
+  for (const Way way : {Way{a.csr, CUSPARSE_SPMV_ALG_DEFAULT}, Way{a.coo, CUSPARSE_SPMV_COO_ALG1},
+                        Way{a.csr, CUSPARSE_SPMV_CSR_ALG2}}) {
     Vector x({1, 2, 3, 4}), y({0, 0, 0, 0});
     size_t bytes = 0;
-    CHECK_CUSPARSE(cusparseSpMV_bufferSize(g_handle, kPlain, &kOne, matrix, x.of, &kZero, y.of, CUDA_R_32F,
-                                           algorithm, &bytes));
+    CHECK_CUSPARSE(cusparseSpMV_bufferSize(g_handle, kPlain, &kOne, way.matrix, x.of, &kZero, y.of,
+                                           CUDA_R_32F, way.algorithm, &bytes));
     Buffer buffer(bytes);
-    CHECK_CUSPARSE(
-        cusparseSpMV(g_handle, kPlain, &kOne, matrix, x.of, &kZero, y.of, CUDA_R_32F, algorithm, buffer.at));
+    CHECK_CUSPARSE(cusparseSpMV(g_handle, kPlain, &kOne, way.matrix, x.of, &kZero, y.of, CUDA_R_32F,
+                                way.algorithm, buffer.at));
     expect(y.received() == std::vector<float>{19, 8, 51, 52}, "spmv of the sample");
   }
 }
@@ -285,21 +288,6 @@ void show_index() {
                                                         CUDA_R_32F, CUSPARSE_SPMV_ALG_DEFAULT, buffer.at)));
 }
 
-void show_capture() {
-  cudaStream_t stream;
-  cudaGraph_t graph;
-  CHECK_CUDA(cudaStreamCreate(&stream));
-  CHECK_CUSPARSE(cusparseSetStream(g_handle, stream));
-  Sample a;
-  Vector x({1, 2, 3, 4}), y({0, 0, 0, 0});
-  Buffer buffer(4096);
-  CHECK_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
-  const cusparseStatus_t status = cusparseSpMV(g_handle, kPlain, &kOne, a.csr, x.of, &kZero, y.of, CUDA_R_32F,
-                                               CUSPARSE_SPMV_ALG_DEFAULT, buffer.at);
-  CHECK_CUDA(cudaStreamEndCapture(stream, &graph));
-  std::printf("%s\n", cusparseGetErrorName(status));
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -310,7 +298,14 @@ int main(int argc, char** argv) {
   if (argc > 1 && std::strcmp(argv[1], "index") == 0) {
     show_index();
   } else if (argc > 1 && std::strcmp(argv[1], "captured") == 0) {
-    show_capture();
+    CHECK_CUDA(cudaStreamCreate(&g_captured));
+    CHECK_CUSPARSE(cusparseSetStream(g_handle, g_captured));
+    vector_products();
+    matrix_products();
+    sampled_products();
+    sparse_products();
+    conversions();
+    expect(g_graphs >= 6, "calls went through graphs");
   } else {
     vector_products();
     matrix_products();
