@@ -136,7 +136,6 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(LeftOut{"surface_reduction", "(reductions on surfaces)"},
                     LeftOut{"formatted_surface", "(formatted surfaces)"},
                     LeftOut{"mipmapped_array", "unsupported call of cudaMallocMipmappedArray"},
-                    LeftOut{"sparse_group_product", "wgmma.mma_async.sp"},
                     LeftOut{"async_store", "unsupported st.async"},
                     LeftOut{"image_to_columns", "(modifier .im2col)"},
                     LeftOut{"narrow_box", "unsupported call of cuTensorMapEncodeTiled"},

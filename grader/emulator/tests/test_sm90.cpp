@@ -24,10 +24,18 @@ TEST(Clusters, share_memory_and_barriers) {
 TEST(WarpGroupProducts, agree_with_the_host_in_every_width_type_and_layout) {
   for (const char* environment : {"WARPEMU_NATIVE=0", "WARPEMU_NATIVE=always", "WARPEMU_ISA=v2",
                                   "WARPEMU_CHECKS=all WARPEMU_SCHEDULE=reversed"}) {
-    const Result r = run("warp_group_products", "", std::string("WARPEMU_ARCH=90 ") + environment);
-    EXPECT_EQ(r.exit_code, 0) << environment << "\n" << r.output;
-    EXPECT_EQ(r.output, "0 failures\n") << environment;
+    for (const char* program : {"warp_group_products", "sparse_group_products"}) {
+      const Result r = run(program, "", std::string("WARPEMU_ARCH=90 ") + environment);
+      EXPECT_EQ(r.exit_code, 0) << program << " " << environment << "\n" << r.output;
+      EXPECT_EQ(r.output, "0 failures\n") << program << " " << environment;
+    }
   }
+}
+
+TEST(WarpGroupProducts, refuse_a_layout_of_which_nothing_is_documented) {
+  expect_told_at_its_line("sparse_group_products",
+                          {"short_lines", "unsupported", "715\n", "with B along k in lines of 32 bytes"},
+                          "WARPEMU_ARCH=90");
 }
 
 TEST(WarpGroupProducts, that_are_misused_are_named_at_their_line) {
@@ -133,6 +141,7 @@ TEST(Emulator, runs_vector_reductions_of_sm_90) {
 
 TEST(Emulator, multiplies_matrices_of_sm_90) {
   expect_success("matrix_products_sm90", "sm_90", "WARPEMU_ARCH=90");
+  expect_success("sparse_products_sm90", "", "WARPEMU_ARCH=90");
   expect_success("matrix_moves_sm90", "sm_90", "WARPEMU_ARCH=90");
 }
 

@@ -22,30 +22,11 @@ struct Matrices {
   alignas(64) Sum c[kLargestOperand];
 };
 
-// A as mma.sp stores it, with zeros between. Of a chunk each pair of bits is the place of an element; of tf32, which
-// has one a chunk, the upper pair is that of its upper half.
 template <class Sum>
 void read_sparse_a(Warp& w, const MatrixOperands& o, Sum* out) {
-  const uint32_t half = o.shape.k / 2;
   alignas(64) Sum stored[kLargestOperand];
-  read_a(w, o.a, o.a_type, o.shape.m, half, stored);
-  __builtin_memset(out, 0, sizeof(Sum) * o.shape.m * o.shape.k);
-  const uint32_t* words = lanes<uint32_t>(w, o.metadata);
-  const SparseChunks chunks{o.shape, bits_of_element(o.a_type)};
-  for (uint32_t row = 0; row < o.shape.m; ++row) {
-    for (uint32_t chunk = 0; chunk < chunks.count(); ++chunk) {
-      const auto [lane, bit] = chunks.place(row, chunk, o.selector);
-      const uint32_t places = words[lane] >> bit;
-      const Sum* from = stored + row * half + chunk * chunks.stored();
-      Sum* to = out + row * o.shape.k + chunk * chunks.width();
-      if (chunks.stored() == 1) {
-        to[places >> 3 & 1] = from[0];
-      } else {
-        to[places & 3] = from[0];
-        to[places >> 2 & 3] = from[1];
-      }
-    }
-  }
+  read_a(w, o.a, o.a_type, o.shape.m, o.shape.k / 2u, stored);
+  spread({o.shape, bits_of_element(o.a_type)}, lanes<uint32_t>(w, o.metadata), o.selector, stored, out);
 }
 
 const MatrixOperands& operands_of(const Warp& w, const Inst& i) {

@@ -11,7 +11,7 @@
 namespace warpgrade::emu::WARPEMU_ISA {
 namespace {
 
-constexpr uint32_t kPieceBytes = 16, kRows = 16, kMostK = 32;
+constexpr uint32_t kPieceBytes = 16, kRows = 16, kMostK = 64;
 
 // Row-major, in the type of the sum: A is 16 x k, B k x n.
 template <class Sum>
@@ -62,51 +62,57 @@ uint32_t steps_along_k(const WarpGroupProduct& p) {
   return p.a_type == Element::b1 ? p.shape.k / 32u : p.shape.k;
 }
 
-constexpr uint32_t kPieceWords = kPieceBytes / 4,
-                   kRowWords = 2 * kPieceWords;  // a row along k has two pieces
+constexpr uint32_t kPieceWords = kPieceBytes / 4, kMostPieces = 4;  // of a row along k
 
-// `outer` rows of A or columns of B from row `begin`, with neighbours along k as neighbours in memory. by_rows: to
-// out[outer][k]; else to out[k][outer]. Eight rows are decoded when their pieces have been read.
+// What is read of an operand: `outer` rows of A or columns of B from `begin` on, and `steps` of k.
+struct Extent {
+  uint32_t begin, outer, steps;
+};
+
+// With neighbours along k as neighbours in memory. by_rows: to out[outer][k]; else to out[k][outer]. Eight rows are
+// decoded when their pieces have been read.
 template <class Sum>
-bool read_along_k(Warp& w, const Inst& i, const SharedMatrix& m, Element type, uint32_t begin, uint32_t outer,
-                  bool by_rows, Sum* out, uint32_t stride) {
-  alignas(64) uint32_t words[kMostWarpGroupColumns * kRowWords];
+bool read_along_k(Warp& w, const Inst& i, const SharedMatrix& m, Element type, const Extent& e, bool by_rows,
+                  Sum* out, uint32_t stride) {
+  alignas(64) uint32_t words[kMostWarpGroupColumns * kMostPieces * kPieceWords];
+  const uint32_t element_bits = type == Element::b1 ? 32 : bits_of_element(type);
+  const uint32_t pieces = e.steps * element_bits / (8 * kPieceBytes), row_words = pieces * kPieceWords;
   PieceReader reader(w, i);
   if (!reader.read(
-          outer * 2, [&](uint32_t p) { return m.along_k(begin + p / 2, p % 2); },
+          e.outer * pieces, [&](uint32_t p) { return m.along_k(e.begin + p / pieces, p % pieces); },
           [&](uint32_t p, const uint32_t* piece) {
             __builtin_memcpy(words + p * kPieceWords, piece, kPieceBytes);
           })) {
     return false;
   }
   with_elements(type, out, [&](auto tag) {
-    for (uint32_t first = 0; first < outer; first += kTileRows) {
-      const uint32_t* from = words + first * kRowWords;
-      by_rows ? decode_rows<decltype(tag)>(from, kRowWords, kRowWords, out + first * stride, stride)
-              : decode_columns<decltype(tag)>(from, kRowWords, kRowWords, out + first, stride);
+    for (uint32_t first = 0; first < e.outer; first += kTileRows) {
+      const uint32_t* from = words + first * row_words;
+      by_rows ? decode_rows<decltype(tag)>(from, row_words, row_words, out + first * stride, stride)
+              : decode_columns<decltype(tag)>(from, row_words, row_words, out + first, stride);
     }
   });
   return true;
 }
 
-// The same with 16 of k, and eight neighbouring rows or columns a piece.
+// The same with eight neighbouring rows or columns a piece.
 template <class Sum>
-bool read_across_k(Warp& w, const Inst& i, const SharedMatrix& m, Element type, uint32_t begin,
-                   uint32_t outer, bool by_rows, Sum* out, uint32_t stride) {
-  constexpr uint32_t kSteps = 16;
-  alignas(64) uint32_t words[kMostWarpGroupColumns / kTileRows * kSteps * kPieceWords];
+bool read_across_k(Warp& w, const Inst& i, const SharedMatrix& m, Element type, const Extent& e, bool by_rows,
+                   Sum* out, uint32_t stride) {
+  alignas(64)
+      uint32_t words[kMostWarpGroupColumns / kTileRows * kMostK / 2 * kPieceWords];  // of 16-bit types
   PieceReader reader(w, i);
   if (!reader.read(
-          outer / kTileRows * kSteps,
-          [&](uint32_t p) { return m.across_k(begin / kTileRows + p / kSteps, p % kSteps); },
+          e.outer / kTileRows * e.steps,
+          [&](uint32_t p) { return m.across_k(e.begin / kTileRows + p / e.steps, p % e.steps); },
           [&](uint32_t p, const uint32_t* piece) {
             __builtin_memcpy(words + p * kPieceWords, piece, kPieceBytes);
           })) {
     return false;
   }
   with_elements(type, out, [&](auto tag) {
-    for (uint32_t p = 0; p < outer / kTileRows * kSteps; p += kTileRows) {
-      const uint32_t first = p / kSteps * kTileRows, step = p % kSteps;
+    for (uint32_t p = 0; p < e.outer / kTileRows * e.steps; p += kTileRows) {
+      const uint32_t first = p / e.steps * kTileRows, step = p % e.steps;
       const uint32_t* from = words + p * kPieceWords;
       by_rows
           ? decode_columns<decltype(tag)>(from, kPieceWords, kPieceWords, out + first * stride + step, stride)
@@ -117,11 +123,11 @@ bool read_across_k(Warp& w, const Inst& i, const SharedMatrix& m, Element type, 
 }
 
 template <class Sum>
-bool read_shared(Warp& w, const Inst& i, uint64_t descriptor, Element type, bool across, uint32_t begin,
-                 uint32_t outer, bool by_rows, Sum* out, uint32_t stride) {
+bool read_shared(Warp& w, const Inst& i, uint64_t descriptor, Element type, bool across, const Extent& e,
+                 bool by_rows, Sum* out, uint32_t stride) {
   const SharedMatrix m = SharedMatrix::of(descriptor);
-  return across ? read_across_k(w, i, m, type, begin, outer, by_rows, out, stride)
-                : read_along_k(w, i, m, type, begin, outer, by_rows, out, stride);
+  return across ? read_across_k(w, i, m, type, e, by_rows, out, stride)
+                : read_along_k(w, i, m, type, e, by_rows, out, stride);
 }
 
 template <class Sum>
@@ -129,16 +135,34 @@ void negate(Sum* numbers, uint32_t count) {
   for (uint32_t k = 0; k < count; ++k) numbers[k] = -numbers[k];
 }
 
+// The warp's rows of A as they are stored, `steps` of k.
+template <class Sum>
+bool read_stored_a(Warp& w, const Inst& i, const WarpGroupProduct& p, uint32_t steps, Sum* a) {
+  if (p.a_in_registers) {
+    read_a(w, p.a, p.a_type, kRows, steps, a);
+    return true;
+  }
+  const Extent rows{w.index % kWarpGroupWarps * kRows, kRows, steps};
+  return read_shared(w, i, uniform(w, p.a[0]), p.a_type, p.a_m_major, rows, true, a, steps);
+}
+
 // A and B, with their signs. False: the block stops.
 template <class Sum>
 bool read_operands(Warp& w, const Inst& i, const WarpGroupProduct& p, GroupMatrices<Sum>& x) {
-  const uint32_t k = steps_along_k(p), n = p.shape.n, begin = w.index % kWarpGroupWarps * kRows;
-  if (p.a_in_registers) {
-    read_a(w, p.a, p.a_type, kRows, k, x.a);
-  } else if (!read_shared(w, i, uniform(w, p.a[0]), p.a_type, p.a_m_major, begin, kRows, true, x.a, k)) {
+  const uint32_t k = steps_along_k(p), n = p.shape.n;
+  if (p.is_sparse) {
+    alignas(64) Sum stored[kRows * kMostK / 2];
+    if (!read_stored_a(w, i, p, k / 2, stored)) return false;
+    spread({p.shape, bits_of_element(p.a_type)}, lanes<uint32_t>(w, p.metadata), p.selector, stored, x.a);
+  } else if (!read_stored_a(w, i, p, k, x.a)) {
     return false;
   }
-  if (!read_shared(w, i, uniform(w, p.b), p.b_type, p.b_n_major, 0, n, false, x.b, n)) return false;
+  const uint64_t b = uniform(w, p.b);
+  if (p.is_sparse && !p.b_n_major && SharedMatrix::of(b).row_bytes == 32) {
+    refuse_short_lines(w, i);
+    return false;
+  }
+  if (!read_shared(w, i, b, p.b_type, p.b_n_major, {0, n, k}, false, x.b, n)) return false;
   if (p.negates_a) negate(x.a, kRows * k);
   if (p.negates_b) negate(x.b, k * n);
   return true;

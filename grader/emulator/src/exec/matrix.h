@@ -8,6 +8,8 @@ namespace warpgrade::emu {
 
 // Matrix instructions need all 32 lanes; with fewer, their result is undefined. Reports that once.
 void report_partial_warp(const Warp& w, const Inst& i);
+// A sparse product of a warp group takes 64 bytes of each column of B. Where they are in lines of 32 is not documented.
+void refuse_short_lines(Warp& w, const Inst& i);
 
 inline void check_whole_warp(const Warp& w, const Inst& i) {
   if (w.mask != kAllLanes) [[unlikely]]

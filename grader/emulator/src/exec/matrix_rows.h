@@ -354,5 +354,28 @@ void read_b(Warp& w, const uint32_t* slots, Element type, uint32_t columns, uint
   });
 }
 
+// A as sparse products store it, with zeros between. Of a chunk each pair of bits is the place of an element; of tf32,
+// which has one a chunk, the upper pair is that of its upper half.
+template <class Sum>
+void spread(const SparseChunks& chunks, const uint32_t* metadata, uint32_t selector, const Sum* stored,
+            Sum* out) {
+  const MatrixShape& shape = chunks.shape;
+  __builtin_memset(out, 0, sizeof(Sum) * shape.m * shape.k);
+  for (uint32_t row = 0; row < shape.m; ++row) {
+    for (uint32_t chunk = 0; chunk < chunks.count(); ++chunk) {
+      const auto [lane, bit] = chunks.place(row, chunk, selector);
+      const uint32_t places = metadata[lane] >> bit;
+      const Sum* from = stored + row * (shape.k / 2) + chunk * chunks.stored();
+      Sum* to = out + row * shape.k + chunk * chunks.width();
+      if (chunks.stored() == 1) {
+        to[places >> 3 & 1] = from[0];
+      } else {
+        to[places & 3] = from[0];
+        to[places >> 2 & 3] = from[1];
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace warpgrade::emu::WARPEMU_ISA

@@ -7,7 +7,7 @@
 namespace warpgrade::emu {
 namespace {
 
-constexpr uint32_t kStepBytes = 32;  // of a row of A along k, in every type
+constexpr uint32_t kStepBytes = 32;  // of a row of A along k, in every type, as it is stored
 
 struct OperandName {
   std::string_view name;
@@ -44,7 +44,7 @@ void take_types(Decode& d, WarpGroupProduct& p) {
 
 // m64n8k16 ... m64n256k16
 void take_shape(Decode& d, WarpGroupProduct& p) {
-  const uint32_t k = 8 * kStepBytes / bits_of_element(p.a_type);
+  const uint32_t k = 8 * kStepBytes / bits_of_element(p.a_type) * (p.is_sparse ? 2 : 1);
   const std::string begin = "m64n", end = "k" + std::to_string(k);
   for (uint32_t n = 8; n <= kMostWarpGroupColumns; n += 8) {
     if (d.take(begin + std::to_string(n) + end))
@@ -59,7 +59,14 @@ bool take_sign(Decode& d, size_t operand) {
   return value < 0;
 }
 
-// d, a, b, scale-d{, imm-scale-a, imm-scale-b{, imm-trans-a}{, imm-trans-b}}
+void take_metadata(Decode& d, WarpGroupProduct& p) {
+  p.metadata = d.source(3, 4);
+  p.selector = static_cast<uint32_t>(d.number(4));
+  const SparseChunks chunks{p.shape, bits_of_element(p.a_type)};
+  if (p.selector >= 4 / chunks.lanes_of_four()) d.fail("sparsity selector");
+}
+
+// d, a, b{, metadata, selector}, scale-d{, imm-scale-a, imm-scale-b{, imm-trans-a}{, imm-trans-b}}
 void take_operands(Decode& d, WarpGroupProduct& p) {
   const Ref& result = d.operand(0);
   const uint32_t registers = p.result == Element::f16 ? p.shape.n / 4u : p.shape.n / 2u;
@@ -74,22 +81,25 @@ void take_operands(Decode& d, WarpGroupProduct& p) {
     p.a[0] = d.source(a, 8);
   }
   p.b = d.source(2, 8);
-  p.scale_d = d.predicate_source(3, p.scale_d_negated);
-  if (d.count() > 4) {
-    p.negates_a = take_sign(d, 4);
-    p.negates_b = take_sign(d, 5);
+  if (p.is_sparse) take_metadata(d, p);
+  const size_t scale = p.is_sparse ? 5 : 3, major = scale + 3;
+  p.scale_d = d.predicate_source(scale, p.scale_d_negated);
+  if (d.count() > scale + 1) {
+    p.negates_a = take_sign(d, scale + 1);
+    p.negates_b = take_sign(d, scale + 2);
   }
-  const size_t majors = d.count() > 6 ? d.count() - 6 : 0;
+  const size_t majors = d.count() > major ? d.count() - major : 0;
   if (majors == 0) return;
   if (bits_of_element(p.a_type) != 16 || majors != (p.a_in_registers ? 1u : 2u)) d.fail("operand count");
-  p.a_m_major = !p.a_in_registers && d.number(6) != 0;
+  p.a_m_major = !p.a_in_registers && d.number(major) != 0;
   p.b_n_major = d.number(d.count() - 1) != 0;
 }
 
 void multiply_in_group(Decode& d) {
-  if (d.has("sp")) d.fail("sparse products");
   WarpGroupProduct p;
+  p.is_sparse = d.take("sp");
   take_types(d, p);
+  if (p.is_sparse && p.a_type == Element::b1) d.fail("types");
   take_shape(d, p);
   p.saturate = d.take("satfinite");
   if (p.a_type == Element::b1 && !(d.take("and") && d.take("popc"))) d.fail("operation on bits");

@@ -13,6 +13,9 @@ inline constexpr uint32_t kWarpGroupRows = 64, kWarpGroupWarps = 4, kMostWarpGro
 // Operands of wgmma.mma_async; Inst::target indexes Program::warp_group_products.
 struct WarpGroupProduct {
   MatrixShape shape;  // of a warp: m is 16
+  // wgmma.mma_async.sp: A holds half of its k, as mma.sp's (MatrixOperands).
+  bool is_sparse = false;
+  uint32_t metadata = 0, selector = 0;
   Element a_type = Element::none, b_type = Element::none, result = Element::none;
   bool saturate = false;
   bool a_in_registers = false;

@@ -1,10 +1,12 @@
-// Matrix instructions that fewer than 32 lanes reach.
+// Matrix instructions that fewer than 32 lanes reach, that are not awaited, or whose layout is left out.
 #include <string>
+#include <utility>
 
 #include "check/diagnose.h"
 #include "exec/handlers.h"
 #include "exec/matrix.h"
 #include "program/program.h"
+#include "simt/copy_engine.h"
 #include "state/launch.h"
 
 namespace warpgrade::emu {
@@ -18,6 +20,17 @@ void report_partial_warp(const Warp& w, const Inst& i) {
       "Let whole warps reach this line: no early return or condition that differs between the lanes of a "
       "warp, and a block size that is a multiple of 32.";
   w.block->launch->report(*w.block, std::move(d));
+}
+
+void refuse_short_lines(Warp& w, const Inst& i) {
+  Diagnostic d = diagnose(w, i, static_cast<uint32_t>(__builtin_ctz(w.mask)), Finding::unsupported);
+  d.message +=
+      "unsupported wgmma.mma_async.sp with B along k in lines of 32 bytes (the swizzle of its descriptor)";
+  d.advice =
+      "A step of k has 64 bytes of B. Lay B out without a swizzle, or with one of 64 or 128 bytes, or run "
+      "this "
+      "part on a GPU.";
+  stop_launch(w, std::move(d), Fault::illegal_instruction);
 }
 
 namespace {

@@ -23,11 +23,16 @@ curand_host curand_host 0
 cublas_host cublas_host 0
 cublas_products_host cublas_products_host 0
 cublasLt_host cublasLt_host 0
+graph_of_libraries graph_of_libraries 0
+cublas_in_graphs cublas_host 0 captured
+cublas_products_in_graphs cublas_products_host 0 captured
 nccl_host nccl_host 0 seed=1
 nccl_jacobi nccl_jacobi 0 nccl
 peer_jacobi nccl_jacobi 0 peer
+nccl_graphs nccl_graphs 0
 cufft_host cufft_host 0
 cusparse_host cusparse_host 0
+cusparse_in_graphs cusparse_host 0 captured
 driver_api driver_api 0
 driver_memory driver_memory 0
 driver_errors driver_errors 0
@@ -40,6 +45,7 @@ matrix_moves matrix_moves 0 sm_90
 async_barriers async_barriers 0 sm_90
 clusters clusters 0 sm_90
 warp_group_products warp_group_products 0 sm_90
+sparse_group_products sparse_group_products 0 sm_90
 tensor_copies tensor_copies 0 sm_90
 tensor_reductions tensor_reductions 0 sm_90
 tensor_pipelines tensor_pipelines 0 sm_90
@@ -76,8 +82,9 @@ fi
 compile() {
   local target=sm_$arch libraries=()
   case $1 in
-    warp_group_* | tensor_*) target+=a ;;
+    warp_group_* | sparse_group_* | tensor_*) target+=a ;;
     curand_host) libraries=(-lcurand) ;;
+    graph_of_libraries) libraries=(-lcublas -lcublasLt -lcusparse) ;;
     cublas_*) libraries=(-lcublas) ;;
     cublasLt_*) libraries=(-lcublasLt) ;;
     nccl_*) libraries=("-I$nccl/include" "-L$nccl/lib" -l:libnccl.so.2 -Xlinker "-rpath=$nccl/lib") ;;

@@ -7,9 +7,6 @@
 
 // A statement of several lines lies at one of them, which the compiler chooses: these stand on one.
 // clang-format off
-__global__ void sparse_group_product(float* d) {
-  asm volatile("wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {%0,%0,%0,%0}, %1, %1, %2, 0, 1, 1, 1, 0, 0;" : "+f"(d[0]) : "l"(0ll), "r"(0));  // LEFT OUT sparse_group_product
-}
 __global__ void surface_reduction(cudaSurfaceObject_t s) {
   asm volatile("sured.b.add.2d.u32.trap [%0, {%1, %1}], %1;" ::"l"(s), "r"(0) : "memory");  // LEFT OUT surface_reduction
 }
@@ -89,7 +86,6 @@ int main(int, char** argv) {
   cudaError_t error = cudaSuccess;
   if (is("surface_reduction")) surface_reduction<<<1, 32>>>(0);
   if (is("formatted_surface")) formatted_surface<<<1, 32>>>(0);
-  if (is("sparse_group_product")) sparse_group_product<<<1, 128>>>(out);
   if (is("image_to_columns")) image_to_columns<<<1, 1>>>(out);
   if (is("narrow_box")) error = make_narrow_box(out);
   if (is("async_store")) async_store<<<1, 1>>>();

@@ -5,6 +5,7 @@
 // matrix A".
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 
 #include <string>
 #include <type_traits>
@@ -69,6 +70,16 @@ SPARSE_KERNEL(s8_k32, int8_t, int, 32, 2, "+r", "mma.sp.sync.aligned.m16n8k32.ro
 SPARSE_KERNEL(s8_k64, int8_t, int, 64, 4, "+r", "mma.sp.sync.aligned.m16n8k64.row.col.s32.s8.s8.s32")
 SPARSE_KERNEL(u8_k64, uint8_t, int, 64, 4, "+r",
               "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.satfinite.s32.u8.u8.s32")
+// From sm_89 on; before, the instruction is a comment.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 890
+#define FLOAT8_FORM(form) "//"
+#else
+#define FLOAT8_FORM(form) form
+#endif
+SPARSE_KERNEL(e4m3_k64, __nv_fp8_e4m3, float, 64, 4, "+f",
+              FLOAT8_FORM("mma.sp.sync.aligned.m16n8k64.row.col.f32.e4m3.e4m3.f32"))
+SPARSE_KERNEL(e5m2_k64, __nv_fp8_e5m2, float, 64, 4, "+f",
+              FLOAT8_FORM("mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.f32.e5m2.e5m2.f32"))
 
 // Sums in halves: two registers.
 template <int kSelector>
@@ -93,6 +104,12 @@ double value_of(__half x) {
 }
 double value_of(__nv_bfloat16 x) {
   return __bfloat162float(x);
+}
+double value_of(__nv_fp8_e4m3 x) {
+  return double(float(x));
+}
+double value_of(__nv_fp8_e5m2 x) {
+  return double(float(x));
 }
 template <class T>
 double value_of(T x) {
@@ -189,6 +206,9 @@ void check_part(const char* name, Kernel kernel, const Sparse<T>& s, int row, in
 }  // namespace
 
 int main() {
+  int major = 0, minor = 0;
+  CHECK_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));
+  CHECK_CUDA(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, 0));
   for (int salt = 1; salt < 4; ++salt) {
     const Sparse<__half> halves(salt);
     check_part<16, __half, float>("f16 k16", f16_k16<0>, halves, 0, 0);
@@ -212,6 +232,9 @@ int main() {
     check_part<32, int8_t, int>("s8 k32", s8_k32<1>, bytes, 0, 32);
     check_part<64, int8_t, int>("s8 k64", s8_k64<0>, bytes, 0, 0);
     check_part<64, uint8_t, int>("u8 k64", u8_k64<0>, Sparse<uint8_t>(salt), 0, 0);
+    if (major * 10 + minor < 89) continue;
+    check_part<64, __nv_fp8_e4m3, float>("e4m3 k64", e4m3_k64<0>, Sparse<__nv_fp8_e4m3>(salt), 0, 0);
+    check_part<64, __nv_fp8_e5m2, float>("e5m2 k64", e5m2_k64<0>, Sparse<__nv_fp8_e5m2>(salt), 0, 0);
   }
   return g_failures;
 }
