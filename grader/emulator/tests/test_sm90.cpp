@@ -114,7 +114,8 @@ TEST_P(AsyncRaces, are_told_at_the_copy_with_the_other_access) {
 
 INSTANTIATE_TEST_SUITE_P(Emulator, AsyncRaces,
                          testing::Values("tile_reuse", "unawaited", "ring", "store_reuse", "lanes_unawaited",
-                                         "lanes_reuse"),
+                                         "lanes_reuse", "multicast", "multicast_ring", "between_blocks",
+                                         "sent_tile"),
                          [](const auto& test) { return std::string(test.param); });
 
 class ClusterMistakes : public testing::TestWithParam<MarkedMistake> {};

@@ -27,6 +27,32 @@ std::optional<uint32_t> own_shared_host(const Warp& w, uint64_t host) {
   return own_shared_offset(w, host - reinterpret_cast<uint64_t>(w.block->shared));
 }
 
+// A place in the shared memory of a block of the cluster.
+struct SharedPlace {
+  Block* block;
+  uint32_t offset;
+  bool is_by_rank;  // the address names the block: the checks of accesses do not know it
+  uint32_t number() const { return block->rank << kRankShift | offset; }
+};
+
+std::optional<SharedPlace> shared_place(const Warp& w, uint64_t address) {
+  const uint64_t named = (address & ~kTagMask) >> kRankShift;
+  const std::vector<Block*>& blocks = w.block->cluster->blocks;
+  if (named > blocks.size()) return std::nullopt;
+  Block* block = named == 0 ? w.block : blocks[named - 1];
+  const auto offset = static_cast<uint32_t>(address & kSharedOffsetMask);
+  if (offset >= block->shared_bytes || block->has_returned) return std::nullopt;
+  return SharedPlace{block, offset, named != 0};
+}
+
+std::optional<SharedPlace> shared_place_of_host(const Warp& w, uint64_t host) {
+  for (Block* block : w.block->cluster->blocks) {
+    const uint64_t offset = host - reinterpret_cast<uint64_t>(block->shared);
+    if (offset < block->shared_bytes) return SharedPlace{block, static_cast<uint32_t>(offset), false};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 bool is_async_copy(const std::string& opcode) {
@@ -46,8 +72,12 @@ AsyncCopies::AsyncCopies(const Launch& launch, uint32_t units)
   }
 }
 
-void AsyncCopies::start(size_t warps, uint32_t now) {
-  order_.start(warps, now);
+void AsyncCopies::start(const Block& block, uint32_t now) {
+  const size_t warps = block.warps.size();
+  const std::vector<Block*>& blocks = block.cluster->blocks;
+  if (block.rank == 0) own_order_.start(warps, blocks.size());  // before those of higher rank
+  order_ = &blocks.front()->races->async()->own_order_;
+  order_->start_block(block.rank, now);
   std::fill(writes_.begin(), writes_.end(), 0);
   std::fill(reads_.begin(), reads_.end(), 0);
   pending_.assign(warps, {});
@@ -73,11 +103,11 @@ bool AsyncCopies::is_known_over(const Copy& copy, uint32_t warp) const {
     case Copy::State::under_way:
       return false;
     case Copy::State::ends_with_phase:
-      return order_.knows_end_of(warp, copy.barrier, copy.phase);
+      return order_->knows_end_of(warp, copy.barrier, copy.phase);
     case Copy::State::over:
       break;
   }
-  return order_.is_before(copy.over_at, copy.thread / kLanes, warp);
+  return order_->is_before(copy.over_at, number_in_cluster(*copy.issuer, copy.thread / kLanes), warp);
 }
 
 const AsyncCopies::Copy* AsyncCopies::racing_of(uint32_t number, uint32_t warp) const {
@@ -106,7 +136,7 @@ void AsyncCopies::leave_to_barrier(uint32_t warp, uint32_t barrier) {
     if (copy == nullptr) continue;
     copy->state = Copy::State::ends_with_phase;
     copy->barrier = barrier;
-    copy->phase = order_.phase_of(barrier);
+    copy->phase = order_->phase_of(barrier);
   }
   pending_[warp].clear();
 }
@@ -128,15 +158,32 @@ AsyncCopies* async_copies(const Warp& w) {
 
 void follow_copy_to_shared(Warp& w, const Inst& i, uint32_t lane, uint64_t to, uint32_t bytes,
                            uint64_t barrier) {
+  const auto place = shared_place(w, to), at = shared_place(w, barrier);
+  if (bytes == 0 || async_copies(w) == nullptr || !place || !at) return;
+  SharedShadow& races = *place->block->races;
+  if (place->is_by_rank) races.check_copy(w, i, lane, place->offset, bytes, AccessKind::store);
+  races.async()->issue({.instruction = i.index,
+                        .thread = w.index * kLanes + lane,
+                        .issuer = w.block,
+                        .barrier = at->number(),
+                        .phase = races.async()->order().phase_of(at->number()),
+                        .state = AsyncCopies::Copy::State::ends_with_phase,
+                        .writes = true},
+                       races.unit_of(place->offset), races.units_of(place->offset, bytes));
+}
+
+void follow_copy_between_blocks(Warp& w, const Inst& i, uint32_t lane, uint64_t from, uint32_t bytes,
+                                uint64_t barrier) {
   AsyncCopies* copies = async_copies(w);
-  const auto offset = own_shared_offset(w, to), at = own_shared_offset(w, barrier);
+  const auto offset = own_shared_offset(w, from);
+  const auto at = shared_place(w, barrier);
   if (bytes == 0 || copies == nullptr || !offset || !at) return;
   copies->issue({.instruction = i.index,
                  .thread = w.index * kLanes + lane,
-                 .barrier = *at,
-                 .phase = copies->order().phase_of(*at),
-                 .state = AsyncCopies::Copy::State::ends_with_phase,
-                 .writes = true},
+                 .issuer = w.block,
+                 .barrier = at->number(),
+                 .phase = copies->order().phase_of(at->number()),
+                 .state = AsyncCopies::Copy::State::ends_with_phase},
                 w.block->races->unit_of(*offset), w.block->races->units_of(*offset, bytes));
 }
 
@@ -145,8 +192,9 @@ void follow_copy_from_shared(Warp& w, const Inst& i, uint32_t lane, uint64_t fro
   const auto offset = own_shared_offset(w, from);
   if (bytes == 0 || copies == nullptr || !offset) return;
   const uint32_t thread = w.index * kLanes + lane;
-  copies->issue({.instruction = i.index, .thread = thread, .group = copies->bulk_group(thread)},
-                w.block->races->unit_of(*offset), w.block->races->units_of(*offset, bytes));
+  copies->issue(
+      {.instruction = i.index, .thread = thread, .issuer = w.block, .group = copies->bulk_group(thread)},
+      w.block->races->unit_of(*offset), w.block->races->units_of(*offset, bytes));
 }
 
 void follow_lane_copies(Warp& w, const Inst& i, uint32_t bytes, const uint64_t* to) {
@@ -158,6 +206,7 @@ void follow_lane_copies(Warp& w, const Inst& i, uint32_t bytes, const uint64_t* 
     if (!offset) continue;
     copies->issue({.instruction = i.index,
                    .thread = w.index * kLanes + lane,
+                   .issuer = w.block,
                    .group = w.async_group[lane],
                    .writes = true},
                   w.block->races->unit_of(*offset), w.block->races->units_of(*offset, bytes));
@@ -166,29 +215,33 @@ void follow_lane_copies(Warp& w, const Inst& i, uint32_t bytes, const uint64_t* 
 
 void follow_mbarrier(Warp& w, uint64_t host, uint32_t parity) {
   AsyncCopies* copies = async_copies(w);
-  const auto barrier = own_shared_host(w, host);
-  if (copies != nullptr && barrier) copies->order().see_parity(*barrier, parity);
+  if (copies == nullptr) return;
+  if (const auto barrier = shared_place_of_host(w, host))
+    copies->order().see_parity(barrier->number(), parity);
 }
 
 void follow_arrival(Warp& w, uint64_t host) {
   AsyncCopies* copies = async_copies(w);
-  const auto barrier = own_shared_host(w, host);
-  if (copies == nullptr || !barrier) return;
+  if (copies == nullptr) return;
+  const auto barrier = shared_place_of_host(w, host);
+  if (!barrier) return;
   BlockOrder& clock = w.block->races->order();
-  copies->order().arrive(w.index, *barrier, clock.now());
+  copies->order().arrive(number_in_cluster(*w.block, w.index), barrier->number(), clock.now());
   clock.advance();
 }
 
 void follow_wait(Warp& w, uint64_t host) {
   AsyncCopies* copies = async_copies(w);
-  const auto barrier = own_shared_host(w, host);
-  if (copies != nullptr && barrier) copies->order().pass(w.index, *barrier);
+  if (copies == nullptr) return;
+  if (const auto barrier = shared_place_of_host(w, host))
+    copies->order().pass(number_in_cluster(*w.block, w.index), barrier->number());
 }
 
 void follow_async_arrival(Warp& w, uint64_t host) {
   AsyncCopies* copies = async_copies(w);
-  const auto barrier = own_shared_host(w, host);
-  if (copies != nullptr && barrier) copies->leave_to_barrier(w.index, *barrier);
+  if (copies == nullptr) return;
+  if (const auto barrier = shared_place_of_host(w, host))
+    copies->leave_to_barrier(w.index, barrier->number());
 }
 
 void follow_async_wait(Warp& w, uint32_t end) {

@@ -24,6 +24,7 @@ class AsyncCopies {
   struct Copy {
     enum class State : uint8_t { under_way, ends_with_phase, over };
     uint32_t instruction = 0, thread = 0;
+    const Block* issuer = nullptr;    // of the cluster; the thread is its
     uint32_t barrier = 0, phase = 0;  // ends_with_phase
     uint32_t over_at = 0;             // over: the clock, when its warp had waited
     uint32_t group = 0;               // under way
@@ -32,15 +33,16 @@ class AsyncCopies {
   };
 
   AsyncCopies(const Launch& launch, uint32_t units);
-  void start(size_t warps, uint32_t now);
-  AsyncOrder& order() { return order_; }
+  void start(const Block& block, uint32_t now);
+  AsyncOrder& order() { return *order_; }
+  const AsyncOrder& order() const { return *order_; }
   bool is_copy(uint32_t instruction) const { return is_copy_[instruction]; }
   // A lock or a flag, but no mbarrier.
   bool is_flag(uint32_t instruction) const { return is_flag_[instruction]; }
 
   // A copy is issued that writes, or reads, these units of shared memory.
   void issue(Copy copy, uint32_t first, uint32_t units);
-  // The copy that an access of a unit by a warp races with; nullptr: none.
+  // The copy that an access of a unit by a warp of the cluster races with; nullptr: none.
   const Copy* racing(uint32_t unit, uint32_t warp, AccessKind kind) const;
 
   // cp.async of a warp: of groups below `end`, or all. The copies end with a phase of a barrier instead.
@@ -57,7 +59,8 @@ class AsyncCopies {
   Copy* find(uint32_t number);
 
   std::vector<bool> is_copy_, is_flag_;  // by instruction
-  AsyncOrder order_;
+  AsyncOrder own_order_;                 // the cluster's, in its first block
+  AsyncOrder* order_ = &own_order_;
   std::vector<Copy> copies_;                         // the last ones, by number
   uint32_t next_ = 1;                                // number
   std::vector<uint32_t> writes_, reads_;             // by unit: the last copy's number; 0: none
@@ -68,10 +71,17 @@ class AsyncCopies {
 
 // The copies that the block's racecheck follows; nullptr: none.
 AsyncCopies* async_copies(const Warp& w);
+// The warp's number in the cluster.
+inline uint32_t number_in_cluster(const Block& block, uint32_t warp) {
+  return block.rank * static_cast<uint32_t>(block.warps.size()) + warp;
+}
 
-// Hooks of the handlers. Addresses are the kernel's; what lies in other blocks is not followed.
+// Hooks of the handlers. Addresses are the kernel's, in any block of the cluster.
 void follow_copy_to_shared(Warp& w, const Inst& i, uint32_t lane, uint64_t to, uint32_t bytes,
                            uint64_t barrier);
+// What such a copy reads of the block's own shared memory.
+void follow_copy_between_blocks(Warp& w, const Inst& i, uint32_t lane, uint64_t from, uint32_t bytes,
+                                uint64_t barrier);
 void follow_copy_from_shared(Warp& w, const Inst& i, uint32_t lane, uint64_t from, uint32_t bytes);
 // cp.async of the active lanes, each of `bytes` to its host address.
 void follow_lane_copies(Warp& w, const Inst& i, uint32_t bytes, const uint64_t* to);

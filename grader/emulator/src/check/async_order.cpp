@@ -11,23 +11,35 @@ void AsyncOrder::Knowledge::take(const Knowledge& other) {
   }
 }
 
-void AsyncOrder::start(size_t warps, uint32_t now) {
-  const Knowledge nothing{std::vector<uint32_t>(warps, 0), {}};
-  known_.assign(warps, nothing);
+void AsyncOrder::start(size_t warps, size_t blocks) {
+  const Knowledge nothing{std::vector<uint32_t>(warps * blocks, 0), {}};
+  warps_ = warps;
+  known_.assign(warps * blocks, nothing);
+  common_.assign(blocks, nothing);
   flags_ = nothing;
-  common_ = {std::vector<uint32_t>(warps, now), {}};
   barriers_.clear();
 }
 
-void AsyncOrder::meet(uint32_t now) {
-  for (const Knowledge& of_warp : known_) common_.take(of_warp);
-  std::fill(common_.clocks.begin(), common_.clocks.end(), now);
+void AsyncOrder::start_block(size_t rank, uint32_t now) {
+  for (Knowledge& of_block : common_) std::fill_n(of_block.clocks.begin() + rank * warps_, warps_, now);
+}
+
+void AsyncOrder::meet(size_t rank, uint32_t now) {
+  Knowledge& common = common_[rank];
+  for (size_t warp = rank * warps_; warp < (rank + 1) * warps_; ++warp) common.take(known_[warp]);
+  std::fill_n(common.clocks.begin() + rank * warps_, warps_, now);
+}
+
+void AsyncOrder::meet_blocks() {
+  Knowledge all;
+  for (const Knowledge& of_block : common_) all.take(of_block);
+  std::fill(common_.begin(), common_.end(), all);
 }
 
 void AsyncOrder::publish(uint32_t warp, uint32_t now, Knowledge& into) {
   Knowledge& mine = known_[warp];
   mine.clocks[warp] = now;
-  into.take(common_);
+  into.take(common_of(warp));
   into.take(mine);
 }
 
@@ -58,7 +70,7 @@ bool AsyncOrder::knows_end_of(uint32_t warp, uint32_t barrier, uint32_t phase) c
     const auto found = of.phases.find(barrier);
     return found != of.phases.end() ? found->second : 0;
   };
-  return phase <= std::max(last(common_), last(known_[warp]));
+  return phase <= std::max(last(common_of(warp)), last(known_[warp]));
 }
 
 }  // namespace warpgrade::emu

@@ -1,6 +1,7 @@
-// What happened before what between the warps of a block, where asynchronous copies need it exactly: an
+// What happened before what between the warps of a cluster's blocks, where asynchronous copies need it exactly: an
 // mbarrier orders who arrived before who waited and nobody else, and tells who waited which of its phases are
-// over. Finer than BlockOrder, and kept only for kernels with such copies.
+// over. Finer than BlockOrder, and kept only for kernels with such copies. Warps and barriers are numbered through
+// the cluster; each block has a clock of its own.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -11,11 +12,14 @@ namespace warpgrade::emu {
 
 class AsyncOrder {
  public:
-  // A block begins at this value of the clock; all before is over.
-  void start(size_t warps, uint32_t now);
+  // A cluster begins; `warps` are those of a block. Each block then begins at this value of its clock: all before is
+  // over.
+  void start(size_t warps, size_t blocks);
+  void start_block(size_t rank, uint32_t now);
 
-  // All threads meet.
-  void meet(uint32_t now);
+  // All threads of a block meet; behind that, all blocks.
+  void meet(size_t rank, uint32_t now);
+  void meet_blocks();
   // A warp arrives at a barrier, or has seen that a phase of it is over.
   void arrive(uint32_t warp, uint32_t barrier, uint32_t now);
   void pass(uint32_t warp, uint32_t barrier);
@@ -30,7 +34,7 @@ class AsyncOrder {
 
   // Whether what `other` did at `when` is ordered before what `warp` does now.
   bool is_before(uint32_t when, uint32_t other, uint32_t warp) const {
-    return warp == other || when <= std::max(common_.clocks[other], known_[warp].clocks[other]);
+    return warp == other || when <= std::max(common_of(warp).clocks[other], known_[warp].clocks[other]);
   }
 
  private:
@@ -45,9 +49,12 @@ class AsyncOrder {
     Knowledge arrived;
   };
   void publish(uint32_t warp, uint32_t now, Knowledge& into);
+  const Knowledge& common_of(uint32_t warp) const { return common_[warp / warps_]; }
 
-  std::vector<Knowledge> known_;  // by warp
-  Knowledge common_, flags_;      // to all; through flags
+  size_t warps_ = 1;               // of a block
+  std::vector<Knowledge> known_;   // by warp
+  std::vector<Knowledge> common_;  // by block: to all its warps
+  Knowledge flags_;                // through flags
   std::map<uint32_t, Barrier> barriers_;
 };
 

@@ -406,7 +406,8 @@ void GlobalRaces::check(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind,
   BlockOrder& order = w.block->races->order();
   if (w.worker->undo != nullptr) w.block->launch->limit_undo(*w.worker);
   if (w.block->program->synchronizes[i.index]) {
-    if (AsyncCopies* copies = async_copies(w)) copies->order().use_flag(w.index, order.now());
+    if (AsyncCopies* copies = async_copies(w))
+      copies->order().use_flag(number_in_cluster(*w.block, w.index), order.now());
     order.order_all();
   }
   if (releases_) note_meeting(w, i, kind);

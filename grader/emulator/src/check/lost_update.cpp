@@ -22,6 +22,20 @@ bool same_place(const Inst& x, const Inst& y) {
          x.address_is_32 == y.address_is_32 && x.vec_count == 1 && y.vec_count == 1;
 }
 
+// Registers of PTX share their places in the file: another address may lie there by then.
+bool address_changes(const Program& program, uint32_t load, uint32_t store) {
+  const uint32_t address = program.code[store].a;
+  for (uint32_t k = load; k < store; ++k) {
+    const Inst& i = program.code[k];
+    const bool is_load = i.category == Category::memory && begins(program.texts[k], "ld");
+    if (!is_load && i.d == address) return true;
+    for (uint32_t part = 0; is_load && part < i.vec_count; ++part) {
+      if (i.vec[part] == address) return true;
+    }
+  }
+  return false;
+}
+
 bool same_line(const Program& program, const Inst& x, const Inst& y) {
   const Program::Place here = program.place(x), there = program.place(y);
   return here.line != 0 && here.line == there.line && here.path == there.path;
@@ -57,6 +71,7 @@ std::optional<Update> update_between(const Program& program, uint32_t load, uint
   const Inst &from = program.code[load], &to = program.code[store];
   // A number of Triton's is loaded by all threads and stored by one.
   if (from.guard != to.guard || from.guard_flip != to.guard_flip) return std::nullopt;
+  if (address_changes(program, load, store)) return std::nullopt;
   const Inst* operation = operation_between(program, from, to);
   if (operation == nullptr && !same_line(program, from, to)) return std::nullopt;
   return Update{store, operation == nullptr ? "" : atomic_for(program.texts[operation->index])};

@@ -149,12 +149,13 @@ void report_copy_race(const Block& block, const CopyParty& copy, const RaceParty
   d.address = memory.address;
   d.allocation = DiagnosedAllocation{memory.name, memory.bytes, memory.offset};
   const std::string their_access = access_of(program, other.instruction);
-  d.other = DiagnosedParty{there.path, there.line, their_access, triple(block.linear, launch.grid),
+  d.other = DiagnosedParty{there.path, there.line, their_access, triple(other.block, launch.grid),
                            triple(other.thread, launch.block)};
   d.message += std::string("an asynchronous copy ") + (copy.writes ? "writes" : "reads") + " byte " +
                std::to_string(memory.offset) + " of " + memory.name + " (" + std::to_string(memory.bytes) +
-               " bytes), while thread " + d.other->thread + " may still be at " + base_name(there.path) +
-               ":" + std::to_string(there.line) + ", which " + verb_of(their_access) +
+               " bytes), while thread " + d.other->thread +
+               (other.block == block.linear ? "" : " of block " + d.other->block) + " may still be at " +
+               base_name(there.path) + ":" + std::to_string(there.line) + ", which " + verb_of(their_access) +
                " it: nothing orders the copy and that access";
   d.advice =
       "Each thread that uses the memory waits until the copy is complete (its mbarrier's phase, or "

@@ -125,19 +125,17 @@ void SharedShadow::prepare(const Launch& launch) {
   }
   const bool copies = std::any_of(program.texts.begin(), program.texts.end(),
                                   [](const std::string& text) { return is_async_copy(text); });
-  // Of clusters the copies between blocks would have to be known, too.
-  async_ = copies && launch.cluster_blocks() == 1
-               ? std::make_unique<AsyncCopies>(launch, static_cast<uint32_t>(units))
-               : nullptr;
+  async_ = copies ? std::make_unique<AsyncCopies>(launch, static_cast<uint32_t>(units)) : nullptr;
 }
 
-void SharedShadow::start(size_t warps) {
-  if (async_) async_->start(warps, order_.now());
-  order_.start(warps);
+void SharedShadow::start(const Block& block) {
+  block_ = &block;
+  if (async_) async_->start(block, order_.now());
+  order_.start(block.warps.size());
 }
 
 void SharedShadow::meet() {
-  if (async_) async_->order().meet(order_.now());
+  if (async_) async_->order().meet(block_->rank, order_.now());
   order_.order_all();
 }
 
@@ -145,7 +143,8 @@ void SharedShadow::meet() {
 // not followed.
 void SharedShadow::order_by(const Warp& w, const Inst& i) {
   if (!w.block->program->synchronizes[i.index]) return;
-  if (async_ && async_->is_flag(i.index)) async_->order().use_flag(w.index, order_.now());
+  if (async_ && async_->is_flag(i.index))
+    async_->order().use_flag(number_in_cluster(*w.block, w.index), order_.now());
   order_.order_all();
 }
 
@@ -164,9 +163,9 @@ void SharedShadow::check_beside_copies(Warp& w, const Inst& i, uint32_t bytes, A
     }
     const auto first = static_cast<uint32_t>(x.host[l] - base) >> shift_;
     for (uint32_t unit = first; unit < first + std::max(1u, bytes >> shift_); ++unit) {
-      const AsyncCopies::Copy* copy = async_->racing(unit, w.index, kind);
+      const AsyncCopies::Copy* copy = async_->racing(unit, number_in_cluster(*w.block, w.index), kind);
       if (copy == nullptr) continue;
-      report_copy_race(*w.block, {copy->instruction, copy->thread, copy->writes},
+      report_copy_race(*copy->issuer, {copy->instruction, copy->thread, copy->writes},
                        {i.index, w.index * kLanes + l, w.block->linear},
                        describe(*w.block->launch, uint64_t{unit} << shift_));
       return;
@@ -179,10 +178,11 @@ bool SharedShadow::report_plain_access(Warp& w, const Inst& i, uint32_t lane, ui
                                        const Stamps& stamps, AccessKind copies) {
   const uint32_t whom = stamps.whom[unit], thread = thread_of(whom);
   if (async_->is_copy(instruction_of(whom)) || w.block->program->synchronizes[instruction_of(whom)] ||
-      async_->order().is_before(stamps.when[unit], thread / kLanes, w.index))
+      async_->order().is_before(stamps.when[unit], number_in_cluster(*block_, thread / kLanes),
+                                number_in_cluster(*w.block, w.index)))
     return false;
   report_copy_race(*w.block, {i.index, w.index * kLanes + lane, copies == AccessKind::store},
-                   {instruction_of(whom), thread, w.block->linear},
+                   {instruction_of(whom), thread, block_->linear},
                    describe(*w.block->launch, uint64_t{unit} << shift_));
   return true;
 }
@@ -191,9 +191,9 @@ void SharedShadow::check_copy(Warp& w, const Inst& i, uint32_t lane, uint32_t of
                               AccessKind kind) {
   const uint32_t first = unit_of(offset), thread = w.index * kLanes + lane;
   for (uint32_t unit = first; unit < first + units_of(offset, bytes); ++unit) {
-    if (const AsyncCopies::Copy* other = async_->racing(unit, w.index, kind)) {
+    if (const AsyncCopies::Copy* other = async_->racing(unit, number_in_cluster(*w.block, w.index), kind)) {
       return report_copy_race(*w.block, {i.index, thread, kind == AccessKind::store},
-                              {other->instruction, other->thread, w.block->linear},
+                              {other->instruction, other->thread, other->issuer->linear},
                               describe(*w.block->launch, uint64_t{unit} << shift_));
     }
     if (report_plain_access(w, i, lane, unit, write_, kind)) return;

@@ -16,12 +16,18 @@ namespace warpgrade::emu {
 class SharedShadow {
  public:
   void prepare(const Launch& launch);
-  void start(size_t warps);
+  void start(const Block& block);
   BlockOrder& order() { return order_; }
   // All threads meet at a barrier.
   void meet();
+  // Behind meet() of each block of the cluster.
+  void meet_blocks() {
+    if (async_) async_->order().meet_blocks();
+  }
   // What follows asynchronous copies; nullptr for a kernel without.
   AsyncCopies* async() { return async_.get(); }
+  // What a copy that is issued now, by any block of the cluster, writes (store) or reads here races with.
+  void check_copy(Warp& w, const Inst& i, uint32_t lane, uint32_t offset, uint32_t bytes, AccessKind kind);
 
   // An access that has been resolved to shared memory. Reports what races with it, then remembers it.
   void check(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x);
@@ -49,11 +55,10 @@ class SharedShadow {
   void remember_read(uint32_t unit, uint32_t whom);
   void order_by(const Warp& w, const Inst& i);
   void check_beside_copies(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x);
-  // What a copy that is issued now writes (store) or reads races with.
-  void check_copy(Warp& w, const Inst& i, uint32_t lane, uint32_t offset, uint32_t bytes, AccessKind kind);
   bool report_plain_access(Warp& w, const Inst& i, uint32_t lane, uint32_t unit, const Stamps& stamps,
                            AccessKind copies);
 
+  const Block* block_ = nullptr;
   uint32_t shift_ = 2;  // bytes to units
   BlockOrder order_;
   Stamps write_, first_read_, last_read_;

@@ -246,6 +246,7 @@ bool open_cluster_barrier(const Cluster& cluster) {
     }
     if (block->races != nullptr) block->races->meet();
   }
+  if (SharedShadow* races = cluster.blocks.front()->races) races->meet_blocks();
   return true;
 }
 

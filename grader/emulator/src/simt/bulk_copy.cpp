@@ -82,7 +82,9 @@ void bulk_copy(Warp& w, const Inst& i) {
       follow_copy_from_shared(w, i, l, lane_address(w, from, l), bytes[l]);
       continue;
     }
-    follow_copy_to_shared(w, i, l, lane_address(w, to, l), bytes[l], lane_address(w, barrier, l));
+    const uint64_t at = lane_address(w, barrier, l);
+    follow_copy_to_shared(w, i, l, lane_address(w, to, l), bytes[l], at);
+    if (from_shared) follow_copy_between_blocks(w, i, l, lane_address(w, from, l), bytes[l], at);
     Access x;
     resolve_async(w, barrier, sizeof(uint64_t), AccessKind::atomic, x);
     auto& bits = *reinterpret_cast<uint64_t*>(x.host[l]);

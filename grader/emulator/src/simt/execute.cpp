@@ -349,7 +349,7 @@ void BlockSlot::start(uint64_t linear) {
   std::fill(std::begin(block.reductions), std::end(block.reductions), BarrierReduction{});
   std::memset(block.shared, kSharedPoison, block.shared_bytes);
   if (block.shared_init != nullptr) std::memset(block.shared_init, 0, block.shared_bytes);
-  if (block.races != nullptr) block.races->start(block.warps.size());
+  if (block.races != nullptr) block.races->start(block);
   const Warp& first = block.warps.front();
   mark_stack(first, first.local, stacks_bytes(block), false);
   const std::vector<FunctionRecord>& functions = block.program->functions;

@@ -175,6 +175,142 @@ __global__ void lanes_reuse(const int* in, int* out, bool wrong) {
   out[t] = sum;
 }
 
+// --- clusters of two blocks ---
+
+__device__ unsigned rank_in_cluster() {
+  unsigned rank;
+  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+}
+__device__ void meet_cluster() {
+  asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory");
+}
+__device__ unsigned in_block(const void* p, unsigned rank) {
+  unsigned there;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(shared_address(p)), "r"(rank));
+  return there;
+}
+__device__ void arrive_in(uint64_t* barrier, unsigned rank) {
+  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(in_block(barrier, rank))
+               : "memory");
+}
+#define LOAD_FOR_BOTH(to, from, bytes, barrier)                                                           \
+  asm volatile(                                                                                           \
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1], " \
+      "%2, "                                                                                              \
+      "[%3], %4;" ::"r"(shared_address(to)),                                                              \
+      "l"(from), "r"(static_cast<unsigned>(bytes)), "r"(shared_address(barrier)), "h"((unsigned short)3)  \
+      : "memory")
+#define COPY_TO_BLOCK(to, from, bytes, barrier, rank)                                                       \
+  asm volatile(                                                                                             \
+      "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"( \
+          in_block(to, rank)),                                                                              \
+      "r"(shared_address(from)), "r"(static_cast<unsigned>(bytes)), "r"(in_block(barrier, rank))            \
+      : "memory")
+
+// The first block loads for both. If the blocks meet before they use the tile, and not behind it, the next tile comes
+// while the other block still reads.
+__global__ void __cluster_dims__(2, 1, 1) multicast(const int* in, int* out, bool wrong) {
+  __shared__ alignas(128) int s[kThreads];
+  __shared__ uint64_t full;
+  if (threadIdx.x == 0) init(&full, 1);
+  meet_cluster();
+  int sum = 0;
+  for (int r = 0; r < kRounds; ++r) {
+    if (threadIdx.x == 0) arrive_expecting(&full, sizeof s);
+    if (threadIdx.x == 0 && rank_in_cluster() == 0)
+      LOAD_FOR_BOTH(s, in + kThreads * r, sizeof s, &full);  // MISTAKE multicast
+    wait(&full, r & 1);
+    if (wrong) meet_cluster();
+    sum = sum * 3 + s[threadIdx.x];  // ACCESS multicast
+    if (!wrong) meet_cluster();
+  }
+  if (rank_in_cluster() == 1) out[threadIdx.x] = sum;
+  meet_cluster();
+}
+
+// The same in a ring of stages: the warps of both blocks tell the first block that a stage is empty.
+__global__ void __cluster_dims__(2, 1, 1) multicast_ring(const int* in, int* out, bool wrong) {
+  __shared__ alignas(128) int s[kStages][kThreads];
+  __shared__ uint64_t full[kStages], empty[kStages];
+  if (threadIdx.x == 0) {
+    for (int k = 0; k < kStages; ++k) {
+      init(&full[k], 1);
+      init(&empty[k], 2 * kThreads / 32);
+    }
+  }
+  meet_cluster();
+  int sum = 0;
+  for (int r = 0; r < kRounds; ++r) {
+    const int k = r % kStages;
+    if (threadIdx.x == 0) {
+      arrive_expecting(&full[k], sizeof s[k]);
+      if (rank_in_cluster() == 0) {
+        if (r >= kStages) wait(&empty[k], (r / kStages - 1) & 1);
+        LOAD_FOR_BOTH(s[k], in + kThreads * r, sizeof s[k], &full[k]);  // MISTAKE multicast_ring
+      }
+    }
+    __syncwarp();
+    wait(&full[k], r / kStages & 1);
+    if (wrong && threadIdx.x % 32 == 0) arrive_in(&empty[k], 0);
+    sum = sum * 3 + s[k][threadIdx.x];  // ACCESS multicast_ring
+    __syncwarp();
+    if (!wrong && threadIdx.x % 32 == 0) arrive_in(&empty[k], 0);
+  }
+  if (rank_in_cluster() == 1) out[threadIdx.x] = sum;
+  meet_cluster();
+}
+
+// Each block sends its tile to the other one, and gets that one's.
+__global__ void __cluster_dims__(2, 1, 1) between_blocks(const int* in, int* out, bool wrong) {
+  __shared__ alignas(128) int mine[kThreads], got[kThreads];
+  __shared__ uint64_t full;
+  const int t = threadIdx.x;
+  if (t == 0) init(&full, 1);
+  meet_cluster();
+  int sum = 0;
+  for (int r = 0; r < kRounds; ++r) {
+    mine[t] = in[kThreads * r + t];
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    __syncthreads();
+    if (t == 0) {
+      arrive_expecting(&full, sizeof got);
+      COPY_TO_BLOCK(got, mine, sizeof got, &full, rank_in_cluster() ^ 1);  // MISTAKE between_blocks
+    }
+    wait(&full, r & 1);
+    if (wrong) meet_cluster();
+    sum = sum * 3 + got[t];  // ACCESS between_blocks
+    if (!wrong) meet_cluster();
+  }
+  if (rank_in_cluster() == 1) out[t] = sum;
+  meet_cluster();
+}
+
+// What is sent is overwritten before anybody has told that it has come.
+__global__ void __cluster_dims__(2, 1, 1) sent_tile(const int* in, int* out, bool wrong) {
+  __shared__ alignas(128) int mine[kThreads], got[2][kThreads];
+  __shared__ uint64_t full;
+  const int t = threadIdx.x;
+  if (t == 0) init(&full, 1);
+  meet_cluster();
+  int sum = 0;
+  for (int r = 0; r < kRounds; ++r) {
+    mine[t] = in[kThreads * r + t];  // ACCESS sent_tile
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    __syncthreads();
+    if (t == 0) {
+      arrive_expecting(&full, sizeof mine);
+      COPY_TO_BLOCK(got[r % 2], mine, sizeof mine, &full, rank_in_cluster() ^ 1);  // MISTAKE sent_tile
+    }
+    if (wrong) meet_cluster();
+    wait(&full, r & 1);
+    sum = sum * 3 + got[r % 2][t];
+    if (!wrong) meet_cluster();
+  }
+  if (rank_in_cluster() == 1) out[t] = sum;
+  meet_cluster();
+}
+
 using Kernel = void (*)(const int*, int*, bool);
 
 }  // namespace
@@ -185,13 +321,19 @@ int main(int argc, char** argv) {
                                                     {"ring", ring},
                                                     {"store_reuse", store_reuse},
                                                     {"lanes_unawaited", lanes_unawaited},
-                                                    {"lanes_reuse", lanes_reuse}};
+                                                    {"lanes_reuse", lanes_reuse},
+                                                    {"multicast", multicast},
+                                                    {"multicast_ring", multicast_ring},
+                                                    {"between_blocks", between_blocks},
+                                                    {"sent_tile", sent_tile}};
   Managed<int> in(kThreads * kRounds), out(kThreads);
   for (int k = 0; k < kThreads * kRounds; ++k) in[size_t(k)] = k * 7 % 101;
   const bool wrong = argc > 2 && !std::strcmp(argv[2], "wrong");
   for (const auto& [name, kernel] : kernels) {
     if (argc > 1 && std::strcmp(argv[1], name)) continue;
-    kernel<<<1, kernel == ring ? kThreads + 32 : kThreads>>>(in.data, out.data, wrong);
+    const bool of_clusters =
+        kernel == multicast || kernel == multicast_ring || kernel == between_blocks || kernel == sent_tile;
+    kernel<<<of_clusters ? 2 : 1, kernel == ring ? kThreads + 32 : kThreads>>>(in.data, out.data, wrong);
     CHECK_CUDA(cudaDeviceSynchronize());
     bool same = true;
     for (int t = 0; t < kThreads; ++t) {

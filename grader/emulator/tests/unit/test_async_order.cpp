@@ -10,7 +10,8 @@ constexpr uint32_t kBarrier = 64, kOther = 72, kStart = 10;
 
 AsyncOrder three_warps() {
   AsyncOrder order;
-  order.start(3, kStart);
+  order.start(3, 1);
+  order.start_block(0, kStart);
   return order;
 }
 
@@ -64,7 +65,7 @@ TEST(AsyncOrder, a_barrier_of_all_hands_everything_to_all) {
   const uint32_t phase = order.phase_of(kBarrier);
   order.see_parity(kBarrier, 1);
   order.pass(0, kBarrier);
-  order.meet(50);
+  order.meet(0, 50);
   for (const uint32_t warp : {0u, 1u, 2u}) {
     EXPECT_TRUE(order.knows_end_of(warp, kBarrier, phase));
     EXPECT_TRUE(order.is_before(50, 2, warp));
@@ -78,6 +79,27 @@ TEST(AsyncOrder, flags_order_behind_all_who_used_one_before) {
   order.use_flag(0, 21);
   EXPECT_TRUE(order.is_before(20, 1, 0));
   EXPECT_FALSE(order.is_before(21, 0, 1));
+}
+
+// Two blocks of two warps, whose clocks differ.
+TEST(AsyncOrder, of_a_cluster_a_block_meets_alone_and_the_cluster_as_a_whole) {
+  AsyncOrder order;
+  order.start(2, 2);
+  order.start_block(0, 10);
+  order.start_block(1, 500);
+  EXPECT_TRUE(order.is_before(500, 2, 0));
+  EXPECT_FALSE(order.is_before(501, 2, 0));
+  order.meet(1, 510);
+  EXPECT_TRUE(order.is_before(510, 2, 3));
+  EXPECT_FALSE(order.is_before(510, 2, 0));
+  order.meet(0, 20);
+  order.meet_blocks();
+  EXPECT_TRUE(order.is_before(510, 2, 0));
+  EXPECT_TRUE(order.is_before(20, 1, 3));
+  order.arrive(3, kBarrier, 520);  // at a barrier of the other block
+  order.pass(0, kBarrier);
+  EXPECT_TRUE(order.is_before(520, 3, 0));
+  EXPECT_FALSE(order.is_before(520, 3, 1));
 }
 
 }  // namespace
