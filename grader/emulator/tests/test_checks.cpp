@@ -89,6 +89,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Pattern{"reduction_without_barrier", "shared_race", "__syncthreads()"},
                     Pattern{"counts_of_a_warp_without_ranks", "shared_race", "use atomicAdd"},
                     Pattern{"warp_without_syncwarp", "shared_race", "__syncwarp()"},
+                    Pattern{"places_of_matches", "global_race", "wrote at suite_patterns.cu"},
                     Pattern{"bfs_tests_and_sets", "global_race", "orders the two"},
                     Pattern{"return_before_barrier", "early_exit", "28 of the block's 128 threads"},
                     Pattern{"return_before_loading", "uninitialized_read", "no thread of this block"}),

@@ -152,6 +152,24 @@ __global__ void align_tokens(const int* experts, int tokens, int* sorted, int* s
   if (t <= kExperts) starts[t] = sums[t];
 }
 
+// ---- search ----
+
+// Right: all threads that find the key store the same, and who reads it comes behind a barrier or the launch.
+__global__ void finds(const int* in, int key, bool* found, int* blocks) {
+  __shared__ bool here;
+  if (threadIdx.x == 0) here = false;
+  __syncthreads();
+  if (in[blockIdx.x * blockDim.x + threadIdx.x] % 8 == key) here = *found = true;
+  __syncthreads();
+  if (threadIdx.x == 0) blocks[blockIdx.x] = here;
+}
+
+// Wrong: each stores its own place, and nothing says whose stays. Nobody reads it: this is no update that is lost.
+__global__ void finds_place(const int* in, int key, int* place) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (in[i] % 8 == key) *place = i;  // WRONG places_of_matches
+}
+
 // ---- breadth-first search, a level a launch ----
 
 struct Graph {
@@ -448,6 +466,11 @@ void experts(Input& x) {
 }
 
 void searches(Input& x) {
+  clear(x.a, 0);
+  Managed<bool> found(1);
+  finds<<<4, kThreads>>>(x.values.data, 3, found.data, x.a.data);
+  CHECK_CUDA(cudaDeviceSynchronize());
+  expect(found[0] && x.a[0] == 1 && x.a[3] == 1, "flags of a search");
   const Ladder ladder;
   const std::vector<int> wanted = ladder.distances();
   const int blocks = (Ladder::nodes + kThreads - 1) / kThreads;
@@ -539,6 +562,7 @@ void run_one(const std::string& name, Input& x) {
     radix_pass<false>
         <<<1, kThreads>>>(reinterpret_cast<const unsigned*>(in), 0, reinterpret_cast<unsigned*>(x.a.data));
   if (name == "warp_without_syncwarp") warp_without_syncwarp<<<1, kWarp>>>(in, x.a.data);
+  if (name == "places_of_matches") finds_place<<<4, kThreads>>>(in, 3, x.a.data);
   if (name == "return_before_barrier") return_before_barrier<<<1, kThreads>>>(in, 100, x.a.data);
   if (name == "return_before_loading") return_before_loading<<<1, kThreads>>>(in, 100, x.a.data);
   if (name == "bfs_tests_and_sets") {
