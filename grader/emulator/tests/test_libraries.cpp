@@ -37,6 +37,15 @@ TEST(Libraries, work_in_graphs) {
     EXPECT_NE(r.output.find(part), std::string::npos) << "want " << part << "\n" << r.output;
 }
 
+TEST(Libraries, are_ordered_by_the_branches_of_a_graph) {
+  if (!is_built("graph_of_libraries")) GTEST_SKIP() << "the toolkit lacks cuBLAS, cuBLASLt or cuSPARSE";
+  const Result wrong = run("graph_of_libraries", "unordered", "WARPEMU_CHECKS=racecheck");
+  EXPECT_NE(wrong.output.find("unordered at graph_of_libraries.cu:"), std::string::npos) << wrong.output;
+  const Result right = run("graph_of_libraries", "ordered", "WARPEMU_CHECKS=racecheck");
+  EXPECT_EQ(right.exit_code, 0);
+  EXPECT_EQ(right.output, "");
+}
+
 TEST(Libraries, name_what_they_leave_out) {
   if (!is_built("cublas_host")) GTEST_SKIP() << "the toolkit has no cuBLAS";
   const Result r = run("cublas_host", "left_out");

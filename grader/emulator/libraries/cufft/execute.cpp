@@ -92,7 +92,6 @@ void transform_in(cudaStream_t stream, const PlanPointer& plan, const void* from
   const cufftType type = plan->request.type;
   Copy{pieces_of(work.input_layout), element_bytes(type, End::input), cudaMemcpyDeviceToHost, stream}.run(
       work.input.data(), static_cast<const char*>(from));
-  require_done(cudaStreamSynchronize(stream));
   work.transform();
   // As on a GPU, the caller does not know that the output is there: it comes from pageable memory, which is
   // read before the copy's call returns.

@@ -88,7 +88,8 @@ void Call::move(void* to, size_t to_pitch, const void* from, size_t from_pitch, 
   const cudaError_t error =
       rows == 1 ? cudaMemcpyAsync(to, from, width, kind, context_.stream)
                 : cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, rows, kind, context_.stream);
-  if (error == cudaSuccess && cudaStreamSynchronize(context_.stream) == cudaSuccess) return;
+  // The host's memory is pageable: the copy is done. In a graph nobody waits, so that branches stay without an order.
+  if (error == cudaSuccess && (is_in_graph_ || cudaStreamSynchronize(context_.stream) == cudaSuccess)) return;
   const size_t bytes = rows == 0               ? 0
                        : to_pitch > from_pitch ? to_pitch * (rows - 1) + width
                                                : from_pitch * (rows - 1) + width;

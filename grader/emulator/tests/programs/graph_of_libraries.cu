@@ -2,7 +2,8 @@
 // call is in NVIDIA's documentation of cuBLAS ("CUDA Graphs Support"): scalars on the host have the values of the
 // capture, scalars and matrices on the device those of the launch, and a result on the host cannot be captured. The
 // conjugate gradients are those of NVIDIA's sample conjugateGradientCudaGraphs. The same source runs on a GPU. With
-// "overrun": a matrix that leaves its allocation, at the launch.
+// "overrun": a matrix that leaves its allocation, at the launch. With "unordered": branches without an order; with
+// "ordered": their corrected twin.
 #include <cublasLt.h>
 #include <cublas_v2.h>
 #include <cusparse.h>
@@ -337,6 +338,33 @@ void conjugate_gradients() {
   CHECK_STATUS(cusparseDestroyDnVec(of_ax));
 }
 
+// Two branches of a graph: the second reads what the first writes, and waits for it or not.
+void show_branches(bool waits) {
+  const Array<float> a(samples(81, 1)), c(zeros(81)), d(zeros(81));
+  const float one = 1, zero = 0;
+  cudaStream_t other;
+  cudaEvent_t forked, written, joined;
+  CHECK_CUDA(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
+  for (cudaEvent_t* event : {&forked, &written, &joined}) CHECK_CUDA(cudaEventCreate(event));
+  const auto multiply = [&](cudaStream_t stream, const float* from, float* to) {
+    CHECK_STATUS(cublasSetStream(g_blas, stream));
+    CHECK_STATUS(
+        cublasSgemm(g_blas, CUBLAS_OP_N, CUBLAS_OP_N, 9, 9, 9, &one, from, 9, from, 9, &zero, to, 9));
+  };
+  const Graph graph([&] {
+    CHECK_CUDA(cudaEventRecord(forked, g_stream));
+    CHECK_CUDA(cudaStreamWaitEvent(other, forked, 0));
+    multiply(g_stream, a.at, c.at);
+    CHECK_CUDA(cudaEventRecord(written, g_stream));
+    if (waits) CHECK_CUDA(cudaStreamWaitEvent(other, written, 0));
+    multiply(other, c.at, d.at);
+    CHECK_CUDA(cudaEventRecord(joined, other));
+    CHECK_CUDA(cudaStreamWaitEvent(g_stream, joined, 0));
+  });
+  graph.launch();
+  CHECK_CUDA(cudaStreamSynchronize(g_stream));
+}
+
 // The result has one column less than the product.
 void show_overrun() {
   const Array<float> a(samples(kRows * kInner, 1)), b(samples(kInner * kColumns, 2)),
@@ -362,6 +390,10 @@ int main(int argc, char** argv) {
   CHECK_STATUS(cusparseSetStream(g_sparse, g_stream));
   if (argc > 1 && std::strcmp(argv[1], "overrun") == 0) {
     show_overrun();
+    return 0;
+  }
+  if (argc > 1) {
+    show_branches(std::strcmp(argv[1], "ordered") == 0);
     return 0;
   }
   scalars_on_the_host_are_those_of_the_capture();
