@@ -3,17 +3,20 @@
 #include <sys/syscall.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
-#include <fstream>
+#include <memory>
 #include <string>
 #include <system_error>
 
 namespace warpgrade::nccl {
 namespace {
 
+// Of a thread that ends meanwhile nothing comes. A stream of C++ would throw then.
 std::string read_file(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "r"), &std::fclose);
+  char text[4096];
+  return file == nullptr ? "" : std::string(text, std::fread(text, 1, sizeof text, file.get()));
 }
 
 // "202 0x<word> 0x<operation> 0x<value> 0x<time limit> ...", "running", or nothing.
@@ -39,11 +42,13 @@ std::optional<uint64_t> times_waited(const std::string& folder) {
 std::optional<std::map<pid_t, uint64_t>> still_threads(const std::set<pid_t>& but) {
   std::map<pid_t, uint64_t> threads;
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task", error)) {
-    const auto thread = static_cast<pid_t>(std::strtol(entry.path().filename().c_str(), nullptr, 10));
+  std::filesystem::directory_iterator at("/proc/self/task", error);
+  for (; !error && at != std::filesystem::directory_iterator(); at.increment(error)) {
+    const std::filesystem::path& folder = at->path();
+    const auto thread = static_cast<pid_t>(std::strtol(folder.filename().c_str(), nullptr, 10));
     if (but.contains(thread)) continue;
-    const std::optional<uint64_t> times = times_waited(entry.path());
-    if (!times || !waits_for_a_thread(entry.path())) return std::nullopt;
+    const std::optional<uint64_t> times = times_waited(folder);
+    if (!times || !waits_for_a_thread(folder)) return std::nullopt;
     threads[thread] = *times;
   }
   if (error) return std::nullopt;
