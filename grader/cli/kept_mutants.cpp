@@ -48,6 +48,8 @@ json json_of(const MutantScore& score) {
           {"explained", score.explained},
           {"survivors", score.survivors},
           {"unreached", score.unreached},
+          {"never_launched", score.never_launched},
+          {"shapes", score.shapes},
           {"seed", score.seed},
           {"toolkit", score.toolkit},
           {"of", score.of}};
@@ -61,6 +63,8 @@ MutantScore score_from(const json& kept) {
   score.explained = kept.at("explained");
   score.survivors = kept.at("survivors");
   score.unreached = kept.at("unreached");
+  score.never_launched = kept.value("never_launched", std::size_t{0});
+  score.shapes = kept.value("shapes", std::size_t{0});
   score.seed = kept.at("seed");
   score.toolkit = kept.value("toolkit", "");
   score.of = kept.value("of", "");
@@ -70,17 +74,20 @@ MutantScore score_from(const json& kept) {
 // As mdformat writes it.
 std::string table_of(const MutantScore& score) {
   return fmt::format(
-      "\n| mutants tried | change an output | refused | accepted with a reason | without one | no case gets "
-      "there |\n| -: | -: | -: | -: | -: | -: |\n| {} of {} | {} | {:.1f} % | {} | {} | {} |\n\n",
-      score.tried, score.listed, score.changing(), 100 * score.share_refused(), score.explained,
-      score.survivors, score.unreached);
+      "\n| mutants tried | random shapes | change an output | refused | accepted with a reason | without one "
+      "| "
+      "no case gets there | kernels that no case launches |\n| -: | -: | -: | -: | -: | -: | -: | -: |\n"
+      "| {} of {} | {} | {} | {:.1f} % | {} | {} | {} | {} |\n\n",
+      score.tried, score.listed, score.shapes, score.changing(), 100 * score.share_refused(), score.explained,
+      score.survivors, score.unreached, score.never_launched);
 }
 
 }  // namespace
 
 MutantScore score_of_mutants(const json& report) {
   json counts = report;
-  for (const char* list : {"explained", "survivors", "unreached"}) counts[list] = report.at(list).size();
+  for (const char* list : {"explained", "survivors", "unreached", "never_launched"})
+    counts[list] = report.value(list, json::array()).size();
   return score_from(counts);
 }
 

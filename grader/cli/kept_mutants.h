@@ -12,7 +12,8 @@ namespace warpgrade {
 struct MutantScore {
   std::size_t listed = 0, tried = 0;
   std::size_t refused = 0, survivors = 0, explained = 0;  // of those that change an output
-  std::size_t unreached = 0;
+  std::size_t unreached = 0, never_launched = 0;          // the latter of kernels
+  std::size_t shapes = 0;  // random ones that what every case accepted was judged in
   std::uint64_t seed = 0;
   std::string toolkit;  // another one compiles other instructions
   std::string of;       // key_of_mutants() at that time

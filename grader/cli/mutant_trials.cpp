@@ -30,9 +30,11 @@ namespace {
 
 constexpr const char* kVariable = "WARPEMU_MUTANT";
 constexpr double kUsualLimitS = 300;
-// A solution's random shapes: all together, and the longest one. They are so many processes that tens of survivors are
-// looked at in minutes.
-constexpr double kShapesS = 20, kLongestShapeS = 1.5;
+// A solution's random shapes: what all may take together, so that tens of survivors are looked at in minutes, and how
+// many times its share of that one may take. So many are drawn for each that is wanted: those that take long are left
+// out.
+constexpr double kShapesS = 20, kTimesItsShare = 4;
+constexpr std::size_t kDrawn = 10;
 // A launch of a mutant may take so many times what the solution took for the case, and some seconds more: a
 // loop without an end costs no more.
 constexpr double kPatience = 5, kPatienceS = 3;
@@ -96,8 +98,7 @@ void MutantTrials::run() {
   const auto begin = std::chrono::steady_clock::now();
   solutions_.resize(run_->submissions().size());
   for (const Case& input : run_->cases()) (is_large(input) ? large_ : cases_).push_back(input);
-  // Twice as many as are wanted: those that take long are left out.
-  shapes_ = random_shapes(run_->lab(), run_->cases(), options_.seed, 2 * options_.shapes);
+  shapes_ = random_shapes(run_->lab(), run_->cases(), options_.seed, kDrawn * options_.shapes);
   compile();
   {
     VerifyProgress::Step step(progress_, "solutions as they are");
@@ -391,8 +392,10 @@ std::vector<Case> MutantTrials::shapes_for(std::size_t solution) const {
   std::vector<Case> chosen;
   double left_s = kShapesS;
   for (const Case& shape : shapes_) {
+    if (chosen.size() == options_.shapes) break;
     const double needed_s = expected_seconds(shape, cases.inputs, cases.wall_s);
-    if (needed_s > std::min(left_s, kLongestShapeS) || chosen.size() == options_.shapes) continue;
+    const double share_s = left_s / static_cast<double>(options_.shapes - chosen.size());
+    if (needed_s > std::min(left_s, kTimesItsShare * share_s)) continue;
     left_s -= needed_s;
     chosen.push_back(shape);
   }

@@ -100,6 +100,14 @@ def test_a_line_that_no_case_gets_to_stands_once_with_its_mutants(tmp_path: Path
     assert '<td class="n">2</td>' in unreached
 
 
+def test_a_kernel_that_no_case_launches_is_named(tmp_path: Path) -> None:
+    never = [{"solution": "optimized", "kernel": "dot_of_long<4>", "mutants": 31}]
+    named = section(page_of(tmp_path, mutants_report(never_launched=never)), "never-launched")
+    assert "dot_of_long&lt;4&gt;" in named
+    assert '<td class="n">31</td>' in named
+    assert "None." in section(page_of(tmp_path, mutants_report()), "never-launched")  # a report of an earlier version
+
+
 @pytest.mark.parametrize("text", ["", "[]", '{"schema": "warpgrade.case.v1"}', '{"schema": "warpgrade.mutants.v1"}'])
 def test_what_is_no_report_is_told(tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "report.json").write_text(text, encoding="utf-8")

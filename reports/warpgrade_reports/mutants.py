@@ -44,6 +44,15 @@ class Unreached:
 
 
 @dataclass(frozen=True)
+class NeverLaunched:
+    """A kernel that no case launches."""
+
+    solution: str
+    kernel: str
+    mutants: int
+
+
+@dataclass(frozen=True)
 class Mutants:
     """What came of a lab's mutants."""
 
@@ -60,6 +69,7 @@ class Mutants:
     survivors: tuple[Accepted, ...]
     explained: tuple[Accepted, ...]
     unreached: tuple[Unreached, ...]
+    never_launched: tuple[NeverLaunched, ...]
 
     @property
     def changing(self) -> int:
@@ -122,6 +132,10 @@ def read_mutants(file: Path) -> Mutants:
         survivors=tuple(sorted(survivors, key=lambda one: not one.is_wrong)),
         explained=tuple(_accepted(one) for one in report.children("explained", required=True)),
         unreached=_unreached(report),
+        never_launched=tuple(
+            NeverLaunched(one.text("solution"), one.text("kernel"), one.required_integer("mutants"))
+            for one in report.children("never_launched")
+        ),
     )
 
 

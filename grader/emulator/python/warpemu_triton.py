@@ -114,6 +114,12 @@ def memory_of(tensor: Any) -> tuple[int, int]:  # noqa: ANN401
     return int(storage.data_ptr()), int(storage.nbytes())
 
 
+def element_bytes(tensor: Any) -> int:  # noqa: ANN401
+    """Of one element; 0 where nobody knows."""
+    size = getattr(tensor.dtype, "itemsize", None)  # NumPy's, and torch's since 2.1
+    return int(size or (tensor.element_size() if hasattr(tensor, "element_size") else 0))
+
+
 Arrays = list[tuple[str, object]]  # of a launch, with the names of their parameters
 
 
@@ -130,7 +136,7 @@ def visible(arrays: Arrays) -> Iterator[None]:
                     continue
                 _check(code, "cuMemHostRegister")
                 known.add(address)
-                api.warpemu_name_memory(ctypes.c_void_p(address), f"the array {name}".encode())
+                api.warpemu_name_memory(ctypes.c_void_p(address), f"the array {name}".encode(), element_bytes(tensor))
         yield
     finally:
         for address in known:

@@ -189,20 +189,24 @@ void RandomKernel::shuffle() {
 }
 
 void RandomKernel::shared_access() {
-  const bool row = chance(50);
-  line(row ? "shl.b32 %a0, %tidx, 2" : "shl.b32 %a0, " + r() + ", 2");
-  line("and.b32 %a0, %a0, " + std::to_string(4 * kSharedWords - 16));
+  // A row of all lanes, of which the addresses may be known; one place for all; lanes anywhere.
+  const bool row = chance(60), known = row && chance(50), uniform = !row && chance(30);
+  line("shl.b32 %a0, " + (row ? "%tidx" : uniform ? "%number" : r()) + ", 2");
+  if (!known) line("and.b32 %a0, %a0, " + std::to_string(4 * kSharedWords - 16));
   line("add.u32 %a0, %a0, %sbase");
   const std::string at = "[%a0+" + std::to_string(4 * below(3)) + "]";
-  switch (below(6)) {
+  const auto whole_or_guarded = [&](const std::string& text) {
+    row&& chance(50) ? line(text) : guarded(text);
+  };
+  switch (below(narrow_ ? 6 : 5)) {
     case 0:
-      return guarded("ld.shared.u32 " + r() + ", " + at);
+      return whole_or_guarded("ld.shared.u32 " + r() + ", " + at);
     case 1:
-      return guarded("ld.shared.f32 " + f() + ", " + at);
+      return whole_or_guarded("ld.shared.f32 " + f() + ", " + at);
     case 2:
-      return guarded("st.shared.u32 " + at + ", " + r());
+      return whole_or_guarded("st.shared.u32 " + at + ", " + r());
     case 3:
-      return guarded("st.shared.f32 " + at + ", " + f());
+      return whole_or_guarded("st.shared.f32 " + at + ", " + f());
     case 4:
       line("and.b32 %a0, %a0, 0xfffffff0");
       return guarded(chance(50) ? "ld.shared.v4.f32 {%f0, %f1, %f2, %f3}, [%a0]"
@@ -346,6 +350,7 @@ void RandomKernel::statement(int depth) {
 }
 
 std::string RandomKernel::text(const std::string& name) {
+  narrow_ = chance(25);
   for (int k = 0; k < kInts; ++k) {
     line("mad.lo.u32 %a0, %gid, 7, " + std::to_string(k * 37));
     line("and.b32 %a0, %a0, " + std::to_string(kInputWords - 1));

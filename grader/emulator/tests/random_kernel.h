@@ -57,6 +57,7 @@ class RandomKernel {
   std::string body_;
   int lines_ = 0, labels_ = 0, loops_ = 0;
   bool together_ = true;  // all lanes of the block come by
+  bool narrow_ = false;   // bytes of shared memory are stored, so that checks follow bytes
 };
 
 }  // namespace warpgrade::emu

@@ -219,6 +219,13 @@ nlohmann::json python_call(const PythonContract& contract) {
           {"functions", functions}};
 }
 
+std::map<std::string, std::uint32_t> element_bytes(const PythonContract& contract) {
+  std::map<std::string, std::uint32_t> bytes;
+  for (const ArrayDeclaration& array : contract.lab.arrays)
+    bytes[array.buffer.empty() ? array.name : array.buffer] = static_cast<std::uint32_t>(array.type.bytes);
+  return bytes;
+}
+
 std::string python_stub(const PythonContract& contract) {
   const LabDeclaration& lab = contract.lab;
   std::string text = fmt::format(

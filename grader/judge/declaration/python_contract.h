@@ -2,6 +2,8 @@
 // follows from its declaration; a written lab's stands under `python` in its lab.yaml (reference/README.md).
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -42,6 +44,8 @@ std::string why_no_python(const LabDeclaration& lab);
 
 // lab.json (judge/runner/triton/warpgrade/_contract.py): what the functions are called with.
 nlohmann::json python_call(const PythonContract& contract);
+// Of an array's elements, by the name of the judge's buffer.
+std::map<std::string, std::uint32_t> element_bytes(const PythonContract& contract);
 
 // student/<lab>/<lab>.py: can be judged, and says that it is not written yet.
 std::string python_stub(const PythonContract& contract);

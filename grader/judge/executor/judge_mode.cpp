@@ -92,6 +92,7 @@ class EmulatedDevice final : public JudgedDevice {
     close(fd);
     if (error != 0)
       throw std::runtime_error("the emulator cannot map the buffer: error " + std::to_string(error));
+    if (attach.element_bytes != 0) warpemu_name_memory(pointer, attach.name, attach.element_bytes);
     return reinterpret_cast<uint64_t>(pointer);
   }
 

@@ -318,14 +318,21 @@ void CaseJudge::probe_writers() {
 
 std::optional<Outcome> CaseJudge::attach(RunnerProcess& runner) {
   const bool protect = context_.backend == "emulator";  // a GPU's write is found by comparison instead
-  for (const SharedBuffer& buffer : buffers_->input_buffers()) {
-    const Answer answer = runner.attach(buffer, protect);
-    if (!answer.ok()) return runner.explain(answer, kStartOfProgram);
+  std::map<std::string, std::uint32_t> elements;
+  if (runner.is_in_python()) {
+    if (const auto contract = declaration::find_python_contract(prefix_))
+      elements = declaration::element_bytes(*contract);
   }
-  for (const SharedBuffer& buffer : buffers_->output_buffers()) {
-    const Answer answer = runner.attach(buffer, false, true);
+  const auto give = [&](SharedBuffer buffer, bool read_only, bool is_output) -> std::optional<Outcome> {
+    buffer.element_bytes = elements[buffer.name];
+    const Answer answer = runner.attach(buffer, read_only, is_output);
     if (!answer.ok()) return runner.explain(answer, kStartOfProgram);
-  }
+    return std::nullopt;
+  };
+  for (const SharedBuffer& buffer : buffers_->input_buffers())
+    if (auto failed = give(buffer, protect, false)) return failed;
+  for (const SharedBuffer& buffer : buffers_->output_buffers())
+    if (auto failed = give(buffer, false, true)) return failed;
   return std::nullopt;
 }
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "judge/declaration/python_contract.h"
 #include "judge/judging/case_judge.h"
 #include "judge/judging/diagnosis.h"
 #include "record/outcome.h"
@@ -82,11 +81,7 @@ void CaseJudge::collect_reports(Record& record, Outcome& outcome) {
     explain_refusal(refused, outcome);
     return add_notes(record, outcome);
   }
-  nlohmann::json diagnostics = order_diagnostics(submission_->drain_diagnostics());
-  if (submission_->is_in_python() && !diagnostics.empty()) {
-    if (const auto contract = declaration::find_python_contract(prefix_))
-      name_elements(diagnostics, declaration::python_call(*contract).at("arrays"));
-  }
+  const nlohmann::json diagnostics = order_diagnostics(submission_->drain_diagnostics());
   const nlohmann::json counters = submission_->drain_counters();
   if (!diagnostics.empty()) record.diagnostics = diagnostics;
   if (!counters.empty()) record.counters = summarize_counters(counters);

@@ -209,35 +209,6 @@ nlohmann::json order_diagnostics(const nlohmann::json& diagnostics) {
   return ordered;
 }
 
-void name_elements(nlohmann::json& diagnostics, const nlohmann::json& arrays) {
-  std::map<std::string, std::int64_t> sizes;  // bytes of an element, by buffer
-  for (const nlohmann::json& array : arrays) {
-    const std::string dtype = array.at("dtype");
-    const auto bits = dtype.find_first_of("0123456789");
-    sizes[array.at("buffer")] = bits == std::string::npos ? 1 : std::stoi(dtype.substr(bits)) / 8;
-  }
-  const auto number_of = [](const nlohmann::json& object, const char* key) {
-    const auto value = object.find(key);
-    return value != object.end() && value->is_number() ? value->get<double>() : 0;
-  };
-  for (nlohmann::json& finding : diagnostics) {
-    const auto allocation = finding.find("allocation");
-    if (text_of(finding, "kind") != "out_of_bounds" || allocation == finding.end() ||
-        !allocation->is_object())
-      continue;
-    const std::string name = text_of(*allocation, "name");
-    const auto size = sizes.find(name);
-    const double bytes = number_of(*allocation, "bytes"), offset = number_of(*allocation, "offset");
-    if (size == sizes.end() || std::abs(offset) > 1e15 || bytes < 0 || bytes > 1e15) continue;
-    // An access of several elements may begin inside.
-    const double first = offset < 0 ? offset : std::max(offset, bytes);
-    finding["message"] =
-        fmt::format("{}; element {:.0f} of {}, which has {:.0f}", text_of(finding, "message"),
-                    std::floor(first / static_cast<double>(size->second)), name,
-                    bytes / static_cast<double>(size->second));
-  }
-}
-
 void apply_diagnostics(const nlohmann::json& diagnostics, Outcome& outcome) {
   const std::vector<KnownFinding> findings = understood(order_diagnostics(diagnostics));
   if (findings.empty()) return;

@@ -14,10 +14,6 @@ namespace warpgrade {
 // which is the order of the program.
 nlohmann::json order_diagnostics(const nlohmann::json& diagnostics);
 
-// Programs of Triton think of elements: where an access leaves an array of the judge's, the message says which
-// element that is. `arrays`: lab.json's, {"a": {"buffer": "a", "dtype": "float32"}}.
-void name_elements(nlohmann::json& diagnostics, const nlohmann::json& arrays);
-
 // Explains a failure by the finding that ended the program, names what explains a wrong answer in front of it
 // (a race, an uninitialized read, a refused launch) and what may in other cases explain it behind it, and
 // turns `accepted` into runtime_error when memory was misused. What else was found is said behind "also".

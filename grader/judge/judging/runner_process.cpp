@@ -160,6 +160,7 @@ Answer RunnerProcess::attach(const SharedBuffer& buffer, bool read_only, bool is
   command.bytes = buffer.bytes;
   command.mapped_bytes = buffer.mapped_bytes;
   command.read_only = read_only ? 1 : 0;
+  command.element_bytes = buffer.element_bytes;
   command.is_output = is_output ? 1 : 0;
   const Answer answer = exchange(command, buffer.fd, spec_.limits.start);
   attached_ = attached_ || answer.ok();

@@ -19,6 +19,7 @@ struct SharedBuffer {
   std::size_t offset = kGuardBytes;  // of the payload
   std::size_t bytes = 0;             // of the payload
   std::size_t mapped_bytes = 0;
+  std::uint32_t element_bytes = 0;  // 0: messages count in bytes
 };
 
 }  // namespace warpgrade

@@ -42,6 +42,7 @@ struct Command {
   std::uint64_t bytes = 0;         // of the payload
   std::uint64_t mapped_bytes = 0;  // of the whole object behind the descriptor
   std::uint32_t read_only = 0;
+  std::uint32_t element_bytes = 0;   // kAttach of a program in Python: messages name elements
   std::uint16_t is_output = 0;       // kAttach, of an executor: who writes the buffer is followed
   Follow follow = Follow::kNothing;  // kRun, of an executor; the submission does not hear of it
   std::int64_t arguments[8] = {};

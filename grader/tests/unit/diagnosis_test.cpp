@@ -215,29 +215,5 @@ TEST(Refusal, OnAGpuNamesTheCallInsteadOfAnUnwrittenStub) {
   EXPECT_EQ(stub.verdict, Verdict::kNotImplemented);
 }
 
-// NumPy counts so: np.float16 of 6 bytes has elements 0 to 2.
-TEST(Elements, AreNamedWhereAnArrayOfTheJudgesIsLeft) {
-  const nlohmann::json arrays = {{"x", {{"buffer", "x"}, {"dtype", "float16"}}},
-                                 {"columns", {{"buffer", "A.columns"}, {"dtype", "int32"}}}};
-  const auto finding = [](const char* name, int bytes, int offset) {
-    return nlohmann::json{{"kind", "out_of_bounds"},
-                          {"message", "reads"},
-                          {"allocation", {{"name", name}, {"bytes", bytes}, {"offset", offset}}}};
-  };
-  nlohmann::json found = {finding("x", 6, 6),
-                          finding("x", 6, 4),
-                          finding("A.columns", 400, 480),
-                          finding("A.columns", 400, -3),
-                          finding("allocation #1", 8, 8),
-                          {{"kind", "out_of_bounds"}, {"allocation", 7}}};
-  name_elements(found, arrays);
-  EXPECT_EQ(found[0]["message"], "reads; element 3 of x, which has 3");
-  EXPECT_EQ(found[1]["message"], "reads; element 3 of x, which has 3") << "begins inside";
-  EXPECT_EQ(found[2]["message"], "reads; element 120 of A.columns, which has 100");
-  EXPECT_EQ(found[3]["message"], "reads; element -1 of A.columns, which has 100");
-  EXPECT_EQ(found[4]["message"], "reads");
-  EXPECT_FALSE(found[5].contains("message"));
-}
-
 }  // namespace
 }  // namespace warpgrade

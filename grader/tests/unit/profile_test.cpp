@@ -47,6 +47,20 @@ TEST(Diseases, AHealthyKernelHasNone) {
   EXPECT_TRUE(find_performance_problems(json::array({healthy()})).empty());
 }
 
+// A thread and its number are nothing that a kernel in Triton could name.
+TEST(Diseases, AreCuredInTheWordsOfTheKernelsLanguage) {
+  const json changes = {{"global_sectors", 3200}};
+  const json line = {{"global_requests", 100}, {"global_sectors", 3200}, {"global_sectors_ideal", 400}};
+  const auto advice = [&](const char* file) {
+    json kernel = with(healthy(), changes, line);
+    for (json& each : kernel["lines"]) each["file"] = file;
+    return only_finding(kernel)["advice"].get<std::string>();
+  };
+  EXPECT_NE(advice("k.cu").find("threadIdx.x"), std::string::npos);
+  EXPECT_EQ(advice("k.py").find("threadIdx"), std::string::npos);
+  EXPECT_NE(advice("k.py").find("[None, :]"), std::string::npos);
+}
+
 TEST(Diseases, NothingCountedIsNothingFound) {
   EXPECT_TRUE(find_performance_problems(json::array()).empty());
   EXPECT_TRUE(find_performance_problems(json::array({json::object()})).empty());

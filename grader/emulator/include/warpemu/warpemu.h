@@ -38,8 +38,9 @@ int warpemu_import_memory(int fd, uint64_t offset, uint64_t bytes, const char* n
 /* Unmaps what warpemu_import_memory mapped. Returns 0, or cudaErrorInvalidValue. */
 int warpemu_release_memory(void* device_pointer);
 
-/* How diagnostics call the memory that begins at this address. Returns 0, or cudaErrorInvalidValue. */
-int warpemu_name_memory(const void* device_pointer, const char* name);
+/* How diagnostics call the memory that begins at this address, and how large its elements are, for programs in Python,
+ * which count in them; 0: nobody knows. Returns 0, or cudaErrorInvalidValue. */
+int warpemu_name_memory(const void* device_pointer, const char* name, unsigned element_bytes);
 
 /* Where the calls come from that this thread makes from now on, for a program in an interpreter, which has no debug
  * information. line 0: from nowhere that is to be told. */

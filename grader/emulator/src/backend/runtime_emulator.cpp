@@ -29,9 +29,9 @@ int warpemu_release_memory(void* device_pointer) {
                                                                          : cudaErrorInvalidValue;
 }
 
-int warpemu_name_memory(const void* device_pointer, const char* name) {
+int warpemu_name_memory(const void* device_pointer, const char* name, unsigned element_bytes) {
   const auto address = reinterpret_cast<uint64_t>(device_pointer);
-  const bool is_known = name != nullptr && DeviceMemory::instance().rename(address, name);
+  const bool is_known = name != nullptr && DeviceMemory::instance().rename(address, name, element_bytes);
   return is_known ? cudaSuccess : cudaErrorInvalidValue;
 }
 

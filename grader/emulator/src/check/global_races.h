@@ -30,6 +30,8 @@ class GlobalRaces {
   void fence(const Warp& w) const;
   // Whether nothing that the kernel may write escapes check().
   bool follows_all_writes() const { return follows_all_writes_; }
+  // Whether the kernel may write the allocation, by index in the snapshot.
+  bool follows(uint32_t allocation) const { return followed_[allocation] != nullptr; }
   // Memory of an allocation, by index in the snapshot, that is handed out anew.
   void forget(uint32_t allocation, uint64_t offset, uint64_t bytes) const;
 

@@ -19,6 +19,7 @@ class BlockOrder {
   // A block begins: what earlier ones did is over.
   void start(size_t warps) {
     lanes_since_.resize(warps);
+    warps_since_.resize(warps);
     order_all();
   }
 
@@ -26,21 +27,27 @@ class BlockOrder {
   void advance() { ++clock_; }
   void order_lanes(uint32_t warp, uint32_t mask) {
     ++clock_;
-    if (mask == kAllLanes) return lanes_since_[warp].fill(clock_);
+    if (mask == kAllLanes) {
+      warps_since_[warp] = clock_;
+      return lanes_since_[warp].fill(clock_);
+    }
     for (uint32_t m = mask; m != 0; m &= m - 1) lanes_since_[warp][__builtin_ctz(m)] = clock_;
   }
 
-  // What order_lanes() of a whole warp writes to, for native code.
+  // What order_lanes() of a whole warp writes to, for native code; all_since() is the next word.
   uint32_t* clock() { return &clock_; }
   uint32_t* lanes_of(uint32_t warp) { return lanes_since_[warp].data(); }
+  uint32_t* warp_of(uint32_t warp) { return &warps_since_[warp]; }
 
   uint32_t now() const { return clock_; }
   uint32_t all_since() const { return all_since_; }
   const std::array<uint32_t, kLanes>& lanes_since(uint32_t warp) const { return lanes_since_[warp]; }
 
  private:
-  uint32_t clock_ = 0, all_since_ = 0;
+  uint32_t clock_ = 0;
+  uint32_t all_since_ = 0;
   std::vector<std::array<uint32_t, kLanes>> lanes_since_;
+  std::vector<uint32_t> warps_since_;  // when all 32 lanes of each met: no lane's is earlier
 };
 
 // Who made an access, in 32 bits: instruction, warp of the block, lane.

@@ -134,6 +134,12 @@ void SharedShadow::start(const Block& block) {
   order_.start(block.warps.size());
 }
 
+SharedStamps SharedShadow::stamps() {
+  if (async_ || shift_ != 2) return {};
+  return {write_.when.data(),      write_.whom.data(),     first_read_.when.data(),
+          first_read_.whom.data(), last_read_.when.data(), last_read_.whom.data()};
+}
+
 void SharedShadow::meet() {
   if (async_) async_->order().meet(block_->rank, order_.now());
   order_.order_all();

@@ -11,6 +11,12 @@
 
 namespace warpgrade::emu {
 
+// Where the stamps of a block's units lie, for native code (native/avx512_checks.cpp).
+struct SharedStamps {
+  uint32_t *write_when = nullptr, *write_whom = nullptr, *first_when = nullptr, *first_whom = nullptr,
+           *last_when = nullptr, *last_whom = nullptr;
+};
+
 // Of one block's shared memory: the last writer of each unit (a word; a byte in kernels that access less than
 // words), the first reader since all threads met and the last one.
 class SharedShadow {
@@ -28,6 +34,8 @@ class SharedShadow {
   AsyncCopies* async() { return async_.get(); }
   // What a copy that is issued now, by any block of the cluster, writes (store) or reads here races with.
   void check_copy(Warp& w, const Inst& i, uint32_t lane, uint32_t offset, uint32_t bytes, AccessKind kind);
+  // Empty where plain accesses are not all there is to look at.
+  SharedStamps stamps();
 
   // An access that has been resolved to shared memory. Reports what races with it, then remembers it.
   void check(Warp& w, const Inst& i, uint32_t bytes, AccessKind kind, const Access& x);

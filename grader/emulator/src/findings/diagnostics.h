@@ -17,7 +17,8 @@ namespace warpgrade::emu {
 struct DiagnosedAllocation {
   std::string name;
   uint64_t bytes = 0;
-  int64_t offset = 0;  // of the access, from the allocation's begin
+  int64_t offset = 0;          // of the access, from the allocation's begin
+  uint32_t element_bytes = 0;  // 0: nobody knows
 };
 
 // Who else is part of it: the earlier access of a race.

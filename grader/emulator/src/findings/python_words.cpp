@@ -1,5 +1,6 @@
 #include "findings/python_words.h"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -46,6 +47,17 @@ void name_programs(std::string& text) {
   }
 }
 
+// Python counts in elements.
+void name_element(Diagnostic& diagnostic) {
+  const std::optional<DiagnosedAllocation>& array = diagnostic.allocation;
+  if (diagnostic.kind != Finding::out_of_bounds || !array || array->element_bytes == 0) return;
+  const auto bytes = static_cast<int64_t>(array->bytes), size = static_cast<int64_t>(array->element_bytes);
+  // An access of several elements may begin inside.
+  const int64_t first = array->offset < 0 ? array->offset - size + 1 : std::max(array->offset, bytes);
+  diagnostic.message += "; element " + std::to_string(first / size) + " of " + array->name + ", which has " +
+                        std::to_string(bytes / size);
+}
+
 const char* advice_for_triton(const Diagnostic& d) {
   switch (d.kind) {
     case Finding::out_of_bounds:
@@ -88,6 +100,7 @@ bool is_in_triton(const Diagnostic& diagnostic) {
 
 void say_in_words_of_python(Diagnostic& diagnostic) {
   if (!is_in_python(diagnostic)) return;
+  name_element(diagnostic);
   const bool in_triton = is_in_triton(diagnostic);
   for (std::string* text : {&diagnostic.message, &diagnostic.advice}) {
     for (const Name& name : kNames) replace_all(*text, name.cuda, in_triton ? name.triton : name.numba);

@@ -241,12 +241,13 @@ bool DeviceMemory::unregister_host(void* host) {
   return true;
 }
 
-bool DeviceMemory::rename(uint64_t address, std::string name) {
+bool DeviceMemory::rename(uint64_t address, std::string name, uint32_t element_bytes) {
   std::lock_guard lock(mutex_);
   const auto found = allocations_.find(address);
   if (found == allocations_.end()) return false;
   snapshot_.reset();
   found->second.name = std::move(name);
+  found->second.element_bytes = element_bytes;
   return true;
 }
 

@@ -43,6 +43,7 @@ struct Allocation {
   bool releasable = false;  // of the program's calls: no variable, nothing of the emulator's own
   MemoryKind kind = MemoryKind::device;
   int device = 0;
+  uint32_t element_bytes = 0;            // 0: nobody knows
   std::shared_ptr<uint8_t> initialized;  // a byte for each byte when initcheck follows this allocation
   std::string name;
 
@@ -72,7 +73,7 @@ class DeviceMemory {
   bool register_host(void* host, uint64_t bytes);
   bool unregister_host(void* host);
   // Of the allocation that begins there; false: none does.
-  bool rename(uint64_t address, std::string name);
+  bool rename(uint64_t address, std::string name, uint32_t element_bytes);
   // Foreign memory already mapped at `host` (a page multiple before the first byte included by the caller).
   std::optional<uint64_t> import(uint8_t* host, uint64_t bytes, uint64_t offset_in_page, bool read_only,
                                  std::string name);

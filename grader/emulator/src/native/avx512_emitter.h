@@ -82,6 +82,21 @@ class Avx512Emitter final : public Emitter {
   void vector_addresses(WideAccess& a);
   void add_values(WideAccess& a);
   void bind_values(const WideAccess& a);
+
+  // avx512_checks.cpp
+  bool checks_in_place(const Access& a) const override;
+  void check_in_place(const Access& a, Label& closer) override;
+  void remember_in_place(const Access& a) override;
+  void check_lanes_in_place(const Access& a, Label& closer) override;
+  void check_flags(const Access& a, const Xbyak::RegExp& at, Label& closer);
+  void check_shared_in_place(const Access& a, Label& closer);
+  void check_unit_order(const Access& a, Label& closer);
+  void check_row_order(const Access& a, Label& closer);
+  void first_lane(const Access& a);
+  Xbyak::Address lanes_of_units(const Access& a, uint32_t piece);
+  void remember_uniform(const Access& a);
+  void stamp_units(const Access& a, size_t when, size_t whom, bool stale_alone);
+  Xbyak::Address stamps_in(size_t field);
 };
 
 }  // namespace warpgrade::emu

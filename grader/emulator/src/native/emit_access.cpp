@@ -2,6 +2,8 @@
 // a step describe, and what is called to look at accesses.
 #include "native/emit_access.h"
 
+#include "support/settings.h"
+
 namespace warpgrade::emu {
 namespace {
 
@@ -158,11 +160,16 @@ void Emitter::count_shared_row(const Access& a, Label& uncounted) {
 // Lanes anywhere in global memory, whose host addresses are in the context: where they are few, they are
 // counted in place, and on it goes at `counted`. rdx stays.
 void Emitter::count_few_lanes(const Access& a, Label& counted) {
-  if (mode_.checks || a.shared) return;
+  if (a.shared || (mode_.checks && !checks_in_place(a))) return;
   Label many;
   popcnt(eax, r13d);
   cmp(eax, kFewLanes);
   ja(many, T_NEAR);
+  if (mode_.checks) check_lanes_in_place(a, many);
+  if (!settings().counters) {
+    jmp(counted, T_NEAR);
+    return L(many);
+  }
   mov(dword[r12 + offsetof(NativeContext, lanes_mask)], r13d);
   mov(dword[r12 + offsetof(NativeContext, row_site)], a.site);
   mov(rcx, rdi);
@@ -206,7 +213,7 @@ void Emitter::observe_row_at(const Access& a) {
     prefetcht0(ptr[rdx]);
     if (!a.is_uniform()) prefetcht0(ptr[rdx + 64]);
   }
-  if (mode_.checks) {
+  if (mode_.checks && !checks_in_place(a)) {
     store_dirty_by_lanes([](uint32_t) { return true; });
     for (CachedVector& v : cache_.vectors) v.dirty = false;
     call_observer(a.site, observer);
@@ -215,7 +222,9 @@ void Emitter::observe_row_at(const Access& a) {
     return;
   }
   Label counted, uncounted;
-  a.shared ? count_shared_row(a, uncounted) : count_row(a, uncounted);
+  if (mode_.checks) check_in_place(a, uncounted);
+  if (settings().counters) a.shared ? count_shared_row(a, uncounted) : count_row(a, uncounted);
+  if (mode_.checks) remember_in_place(a);
   L(counted);
   const Cache before = cache_;
   const Facts facts = facts_;

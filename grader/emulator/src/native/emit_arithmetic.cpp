@@ -306,6 +306,8 @@ void Avx512Emitter::emit_order() {
   vpbroadcastd(zmm28, ecx);
   mov(rax, ptr[r12 + offsetof(NativeContext, lanes_since)]);
   for (int p = 0; p < 2; ++p) vmovdqu32(ptr[rax + 64 * p], zmm28);
+  mov(rax, ptr[r12 + offsetof(NativeContext, warp_since)]);
+  mov(dword[rax], ecx);
 }
 
 void Avx512Emitter::shuffle_piece(const ShuffledLanes& lanes, uint32_t piece, int to,

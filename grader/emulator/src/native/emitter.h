@@ -75,6 +75,11 @@ class Emitter : public Xbyak::CodeGenerator {
   virtual bool orders_lanes_natively() const { return false; }
   virtual void emit_order() {}  // of a whole warp, for racecheck (BlockOrder::order_lanes)
   virtual bool emit_access(const Inst& i, const Decoded& d) = 0;
+  // Of an access that checks look at: whether what they say of most can be found out in place.
+  virtual bool checks_in_place(const Access&) const { return false; }
+  virtual void check_in_place(const Access&, Label&) {}        // of rdx on; elsewhere: look closer
+  virtual void remember_in_place(const Access&) {}             // behind it; rdx stays
+  virtual void check_lanes_in_place(const Access&, Label&) {}  // of host addresses in the context
 
   // emitter.cpp: the frame, blocks.
   void emit_frame();

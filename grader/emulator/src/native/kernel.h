@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "check/shared_races.h"
 #include "native/code_memory.h"
 #include "native/flow.h"
 #include "observe/count_access.h"
@@ -27,6 +28,9 @@ struct NativeContext;
 // Where an instruction's last access went: `starts` addresses from `begin` on are good ones for it.
 struct NativeHint {
   uint64_t begin = 0, starts = 0, alias = 0, bytes = 0;
+  // Of loads of global memory: from a host address to its flag of initcheck, 0: not followed; whether nothing can
+  // race with them.
+  uint64_t flags = 0, unraced = 0;
 };
 
 // A register that lives as a scalar, and how to write it out.
@@ -107,6 +111,9 @@ struct NativeContext {
   const uint8_t* params = nullptr;
   uint32_t* clock = nullptr;        // of the block's order, with racecheck (check/order.h)
   uint32_t* lanes_since = nullptr;  // of the warp that runs
+  uint32_t* warp_since = nullptr;   // likewise: when all of its lanes met
+  SharedStamps stamps;              // of the block, with racecheck
+  uint8_t* shared_flags = nullptr;  // of initcheck, a byte for each byte
   ExecutionCounts* block_counts = nullptr;
   uint64_t instructions = 0;  // executed since the code was entered
   const NativeCode* code = nullptr;

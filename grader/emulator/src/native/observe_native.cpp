@@ -1,5 +1,6 @@
 // What native code asks of counters and checks: accesses of memory by rows and by lanes anywhere, and
 // updates by atomics.
+#include "check/vector_checks.h"
 #include "native/count_lanes.h"
 #include "native/lanes.h"
 #include "native/run.h"
@@ -113,6 +114,15 @@ void prefetch_flags(const Warp& w, const Inst& i, uint64_t host) {
   __builtin_prefetch(flags + 64);
 }
 
+// Of loads by all lanes, anywhere in global memory: nothing can race with them, and all was written.
+bool is_in_order(const NativeContext& context, const Inst& i, const NativeSite& site) {
+  const NativeHint& hint = context.hints[i.index];
+  if (site.kind != AccessKind::load || hint.unraced == 0 || context.warp->mask != kAllLanes) return false;
+  if (hint.flags == 0) return true;
+  return site.bytes == sizeof(uint32_t) && vector_checks() &&
+         all_words_set(reinterpret_cast<const uint8_t*>(hint.flags), context.access.host, 0);
+}
+
 }  // namespace
 
 bool native_update(Warp& w, NativeContext& context, uint32_t number) {
@@ -153,7 +163,7 @@ void native_observe_lanes(Warp* warp, NativeContext* context, uint32_t number) {
   const bool checks = w.worker->race_check || w.worker->init_check;
   w.mask = w.active;
   const bool counted = w.worker->counts == nullptr || count_lanes(*context, number, w.mask);
-  if (counted && !checks) return;
+  if (counted && (!checks || is_in_order(*context, i, site))) return;
   if (checks && site.kind == AccessKind::store) write_out_reads(w, *context, site);
   Access& x = context->access;
   x.space = i.space == Space::shared ? Space::shared : Space::global;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "check/global_races.h"
 #include "check/shared_races.h"
 #include "native/lanes.h"
 #include "observe/counts.h"
@@ -52,6 +53,9 @@ void learn_address(const Warp& w, NativeContext& context, const Inst& i, uint32_
     const Allocation& a = worker.allocations[k];
     if (a.freed || (a.read_only && w.block->program->operations[i.index][0] != 'l')) return;
     hint = {a.begin, 0, static_cast<uint64_t>(a.alias), a.bytes()};
+    if (a.initialized) hint.flags = reinterpret_cast<uint64_t>(a.initialized.get()) - (a.begin + hint.alias);
+    const GlobalRaces* races = worker.launch->global_races;
+    hint.unraced = worker.touched == nullptr && (races == nullptr || !races->follows(k)) ? 1 : 0;
   }
   hint.starts = hint.bytes >= span ? hint.bytes - span + 1 : 0;
 }
@@ -312,6 +316,7 @@ bool run_native(Warp& w, NativeContext& context, NativeReturn& next) {
   // A version without the facts that did not hold.
   if (context.doubts) renew(context, *w.worker);
   context.shared = w.block->shared;
+  context.shared_flags = w.block->shared_init;
   context.block = w.block->linear;
   context.warp = &w;
   if (w.worker->counts != nullptr && context.block_counts != nullptr) {
@@ -321,6 +326,8 @@ bool run_native(Warp& w, NativeContext& context, NativeReturn& next) {
   if (w.block->races != nullptr) {
     context.clock = w.block->races->order().clock();
     context.lanes_since = w.block->races->order().lanes_of(w.index);
+    context.warp_since = w.block->races->order().warp_of(w.index);
+    context.stamps = w.block->races->stamps();
   }
   const uint8_t* entry = entry_at(w, context);
   if (entry == nullptr) return false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 namespace warpgrade::emu {
 namespace {
@@ -10,13 +11,14 @@ namespace {
 struct Origin {
   std::set<uint32_t> offsets;
   bool unknown = false;
+  bool from_memory = false;  // at most 32 bits of it: an index, as long as nobody puts two halves together
 
   bool add(const Origin& other) {
-    const size_t before = offsets.size();
-    const bool was_unknown = unknown;
+    const auto before = std::tuple(offsets.size(), unknown, from_memory);
     offsets.insert(other.offsets.begin(), other.offsets.end());
     unknown |= other.unknown;
-    return offsets.size() != before || unknown != was_unknown;
+    from_memory |= other.from_memory;
+    return std::tuple(offsets.size(), unknown, from_memory) != before;
   }
 };
 
@@ -58,6 +60,18 @@ class WriteSetFinder {
     return changed;
   }
 
+  static bool has_64_bits(const LinearInst& i) {
+    return has(i, "u64") || has(i, "s64") || has(i, "b64") || has(i, "b128");
+  }
+
+  // Makes 64 bits of two times 32: mov.b64 {a, b}, or a shift of the upper half to its place.
+  static bool joins_halves(const LinearInst& i) {
+    if (!has_64_bits(i)) return false;
+    if (i.is("mov")) return i.operands.size() > 1 && i.operands[1].kind == Ref::Kind::vector;
+    return i.is("bfi") || (i.is("shl") && i.operands.size() > 2 &&
+                           (i.operands[2].kind != Ref::Kind::number || i.operands[2].value >= 32));
+  }
+
   bool follow(const LinearInst& i) {
     if (i.operands.empty() || i.is("st") || i.is("bra")) return false;
     Origin origin;
@@ -70,9 +84,11 @@ class WriteSetFinder {
           origin.offsets.insert(static_cast<uint32_t>(from.value + from.offset) + 8 * k);
       }
     } else if (i.is("ld") || i.is("atom") || i.is("call.return")) {
-      origin.unknown = true;  // perhaps a pointer out of memory
+      // Perhaps a pointer out of memory.
+      (i.is("call.return") || has_64_bits(i) ? origin.unknown : origin.from_memory) = true;
     } else {
       for (size_t k = 1; k < i.operands.size(); ++k) origin.add(origin_of(i.operands[k]));
+      origin.unknown |= origin.from_memory && joins_halves(i);
     }
     return assign(i.operands[0], origin);
   }

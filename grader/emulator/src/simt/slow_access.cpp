@@ -121,8 +121,8 @@ void report_outside(const Mistake& m, const Allocation& nearest) {
                                   where_in(nearest, m.address, m.bytes) + nearest.name + " (" +
                                   plural(nearest.bytes(), "byte") + ")",
                               cure_of_index(m));
-  d.allocation =
-      DiagnosedAllocation{nearest.name, nearest.bytes(), static_cast<int64_t>(m.address - nearest.begin)};
+  d.allocation = DiagnosedAllocation{nearest.name, nearest.bytes(),
+                                     static_cast<int64_t>(m.address - nearest.begin), nearest.element_bytes};
   m.report(std::move(d), Fault::illegal_address);
 }
 

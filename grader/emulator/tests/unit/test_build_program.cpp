@@ -166,5 +166,37 @@ TEST(VariableTitle, is_the_last_part_of_the_name) {
   EXPECT_EQ(variable_title("x"), "x") << "which is long long to a demangler";
 }
 
+// A kernel's argument, and an index out of memory: `out[index[i]] = x`, as nvcc compiles it. No store goes through what a
+// pointer in memory says, and nothing but the argument has to be followed for races.
+TEST(WriteSet, an_index_out_of_memory_leaves_the_array_the_arguments) {
+  const auto program = build(R"(
+    .reg .b32 %r<3>; .reg .b64 %rd<6>;
+    ld.param.u64 %rd1, [k_param_0];
+    cvta.to.global.u64 %rd2, %rd1;
+    ld.global.u32 %r1, [%rd2+8];
+    mul.wide.s32 %rd3, %r1, 4;
+    add.s64 %rd4, %rd2, %rd3;
+    st.global.u32 [%rd4], %r1;)");
+  EXPECT_FALSE(program->writes.anything);
+  EXPECT_EQ(program->writes.param_offsets, std::vector<uint32_t>{0});
+}
+
+// Two halves of a pointer in memory, put together in the ways that PTX has.
+TEST(WriteSet, a_pointer_out_of_memory_may_go_anywhere) {
+  const char* const joined[] = {
+      "ld.global.u64 %rd4, [%rd2];", "ld.global.v2.u32 {%r1, %r2}, [%rd2]; mov.b64 %rd4, {%r1, %r2};",
+      "ld.global.u32 %r1, [%rd2]; ld.global.u32 %r2, [%rd2+4]; cvt.u64.u32 %rd3, %r2; "
+      "shl.b64 %rd3, %rd3, 32; cvt.u64.u32 %rd5, %r1; or.b64 %rd4, %rd3, %rd5;",
+      "ld.global.u32 %r1, [%rd2]; cvt.u64.u32 %rd3, %r1; bfi.b64 %rd4, %rd3, %rd2, 32, 32;"};
+  for (const char* how : joined) {
+    const auto program = build(std::string(R"(
+      .reg .b32 %r<3>; .reg .b64 %rd<6>;
+      ld.param.u64 %rd1, [k_param_0];
+      cvta.to.global.u64 %rd2, %rd1;)") +
+                               how + "st.global.u32 [%rd4], %r1;");
+    EXPECT_TRUE(program->writes.anything) << how;
+  }
+}
+
 }  // namespace
 }  // namespace warpgrade::emu

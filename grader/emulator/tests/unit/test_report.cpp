@@ -45,5 +45,32 @@ TEST(Diagnostics, counts_repeats_at_one_place) {
   EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 2);
 }
 
+// What NumPy says of x[3] where x is of three halves: "index 3 is out of bounds for axis 0 with size 3".
+TEST(Diagnostics, of_python_name_the_element_as_numpy_counts) {
+  const auto told = [](const char* path, DiagnosedAllocation array) {
+    Diagnostics diagnostics;
+    Diagnostic d;
+    d.kind = Finding::out_of_bounds;
+    d.path = path;
+    d.line = 7;
+    d.kernel = "add";
+    d.allocation = std::move(array);
+    diagnostics.add(d);
+    char text[1024];
+    diagnostics.drain(text, sizeof text);
+    return std::string(text);
+  };
+  const auto names = [&](DiagnosedAllocation array, const char* words) {
+    return told("add.py", std::move(array)).find(words) != std::string::npos;
+  };
+  EXPECT_TRUE(names({"x", 6, 6, 2}, "; element 3 of x, which has 3"));
+  EXPECT_TRUE(names({"x", 6, 4, 2}, "; element 3 of x, which has 3")) << "begins inside";
+  EXPECT_TRUE(names({"A.columns", 400, 480, 4}, "; element 120 of A.columns, which has 100"));
+  EXPECT_TRUE(names({"A.columns", 400, -3, 4}, "; element -1 of A.columns, which has 100"));
+  EXPECT_TRUE(names({"A.columns", 400, -8, 4}, "; element -2 of A.columns, which has 100"));
+  EXPECT_FALSE(names({"x", 6, 6, 0}, "element")) << "nobody knows how large it is";
+  EXPECT_EQ(told("add.cu", {"x", 6, 6, 2}).find("element"), std::string::npos) << "C++ has types of its own";
+}
+
 }  // namespace
 }  // namespace warpgrade::emu
