@@ -54,23 +54,22 @@ int check(CheckOptions options) {
   if (grade_options.cases.empty() && !grade_options.input) grade_options.cases = {"public"};
   const GradeSummary summary = grade(grade_options);
   const RunFolder folder(summary.run);
-  const std::vector<json> records = folder.read_records();
+  const std::vector<Record> records = folder.read_records();
   const json run = folder.read_run();
   for (const json& submission : run.at("submissions"))
     for (const json& note : submission.value("notes", json::array()))
       tell("note: {}\n", note.get<std::string>());
   int accepted = 0, total = 0;
   std::set<std::string> reported;  // what concerns the program, not the case, is said once
-  for (const json& record : records) {
+  for (const Record& record : records) {
     ++total;
-    const json& outcome = record.at("outcome");
-    const Verdict verdict = outcome.at("verdict");
-    const std::string id = record.at("case").at("id");
+    const auto& [verdict, message, id] =
+        std::tie(record.outcome.verdict, record.outcome.message, record.test_case.id);
     if (verdict == Verdict::kAccepted) {
       ++accepted;
       tell("ok {}\n", id);
     } else if ((verdict == Verdict::kCompileError || verdict == Verdict::kNotImplemented) &&
-               !reported.insert(std::string(word_of(verdict)) + outcome.value("message", "")).second) {
+               !reported.insert(std::string(word_of(verdict)) + message).second) {
       tell("{} {}: as above\n", word_of(verdict), id);
     } else {
       tell("{}", failure_text(record, repeat_command(options, id)));

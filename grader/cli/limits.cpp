@@ -51,7 +51,7 @@ struct RunShares {
 RunShares shares_of(const RunFolder& folder) {
   RunShares shares;
   KnownRates known;
-  for (const Record record : folder.read_records(score_fields())) {
+  for (const Record& record : folder.read_records(score_fields())) {
     if (!record.outcome.accepted()) continue;
     const auto limit = limit_of_record(record, known.of(record));
     if (!limit) continue;

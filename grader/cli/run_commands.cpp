@@ -94,11 +94,11 @@ int calibrate(const CalibrateOptions& options) {
   const Policy before =
       options.write ? policy_to_change(*options.write, lab) : policy_of(folder, description);
   const std::string chosen = options.baseline ? *options.baseline : policy_of(folder, description).baseline;
-  std::vector<json> records = folder.read_records();
+  std::vector<Record> records = folder.read_records();
   std::string device = description.at("device").value("name", "");
   if (options.for_gpu) {
     const DeviceRates rates = rates_of_model(*options.for_gpu);
-    records = modelled_records(records, chosen, before.ratios_key(), rates);
+    records = modelled_records(std::move(records), chosen, before.ratios_key(), rates);
     device = rates.name;
     description["device"]["name"] =
         fmt::format("{}: NOT MEASURED, what the model allows by {}", device,

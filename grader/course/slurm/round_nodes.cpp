@@ -123,12 +123,11 @@ void Rounds::judge_again_elsewhere(int round) {
   const std::set<std::string> avoided = names_in(planned, "exclude");
   std::map<std::string, std::map<std::string, int>> counts;  // by node, submission
   std::map<std::string, int> places;                         // under superseded/, by node
-  for (const json& record : folder_.read_records({"submission/id", "case/id", "node"})) {
-    const std::string node = record.value("node", "");
+  for (const Record& record : folder_.read_records({"submission/id", "case/id", "node"})) {
+    const std::string &node = record.node, &id = record.submission.id;
     if (!left.contains(node) || !avoided.contains(node)) continue;
-    const std::string id = record.at("submission").at("id");
     if (!places.contains(node)) places[node] = begin_superseded(folder_, {{"node", node}, {"round", round}});
-    supersede(folder_, places[node], id, record.at("case").at("id"));
+    supersede(folder_, places[node], id, record.test_case.id);
     ++counts[node][id];
   }
   for (const auto& [node, submissions] : counts)
