@@ -24,6 +24,7 @@
 #include "course/score/gpu_model.h"
 #include "course/score/score.h"
 #include "judge/labs/registry.h"
+#include "record/view.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -135,10 +136,9 @@ int calibrate(const CalibrateOptions& options) {
 json overrides_by_submission(const json& run, const FinalGrades& finals) {
   json submissions = json::object();
   for (const json& submission : run.at("submissions")) {
-    if (submission.value("role", "student") != "student") continue;
-    const std::string id = submission.at("id");
-    std::vector<std::string> owners = submission.value("members", std::vector<std::string>{});
-    if (owners.empty()) owners.push_back(submission.value("student", id));
+    const Scored read = submission;
+    if (!read.is_students()) continue;
+    const std::vector<std::string> owners = read.people();
     json set = json::array();
     for (const std::string& owner : owners) {
       const auto found = finals.points.find(owner);
@@ -147,7 +147,7 @@ json overrides_by_submission(const json& run, const FinalGrades& finals) {
                      {"points", found->second.points.value_or(0)},
                      {"reason", found->second.reason}});
     }
-    if (!set.empty()) submissions[id] = {{"owners", owners.size()}, {"set", std::move(set)}};
+    if (!set.empty()) submissions[read.id] = {{"owners", owners.size()}, {"set", std::move(set)}};
   }
   return submissions;
 }

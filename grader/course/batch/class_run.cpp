@@ -18,6 +18,7 @@
 #include "course/batch/run_seed.h"
 #include "course/ingest/ingest.h"
 #include "course/ingest/times.h"
+#include "record/view.h"
 #include "warpgrade/datasets/cache.h"
 #include "warpgrade/datasets/catalog.h"
 #include "warpgrade/datasets/csr_file.h"
@@ -309,7 +310,7 @@ void ClassRun::resume() {
   for (const char* key : {"lab", "backend", "sandbox", "harness", "toolchain", "definition", "submissions",
                           "policy", "speed_measured"})
     if (before.value(key, json()) != now.value(key, json())) note(key);
-  if (cases_of(before) != cases_of(now)) note("cases");
+  if (Run(before).cases != Run(now).cases) note("cases");
   run_ = before;
   // A class may change: ids of attempts stay with their contents, so that what was recorded stays right.
   const bool other_class = changed == "submissions" && options_.class_in_run;
@@ -377,7 +378,7 @@ PolicyVocabulary vocabulary_of(const Lab& lab) {
 
 PolicyVocabulary vocabulary_of(const json& run) {
   PolicyVocabulary known = vocabulary_of(find_lab(run.at("lab")));
-  for (const Case& spec : cases_of(run)) {
+  for (const Case& spec : Run(run).cases) {
     known.datasets.insert(spec.dataset);
     known.run_cases.insert(spec.id);
     if (!spec.set.empty()) known.sets.insert(spec.set);

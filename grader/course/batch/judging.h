@@ -19,7 +19,7 @@
 #include "course/batch/class_run.h"
 #include "course/batch/judge_process.h"
 #include "course/record/events.h"
-#include "record/verdict.h"
+#include "record/record.h"
 
 namespace warpgrade {
 
@@ -93,16 +93,16 @@ class Judging {
   void settle_fault(size_t i, const std::string& case_id, const std::vector<std::string>& causes,
                     const Share& share);
   void record_blamed(size_t i, const std::string& case_id, const std::vector<std::string>& causes);
-  nlohmann::json complete(size_t i, nlohmann::json part) const;
-  void add_estimate(nlohmann::json& part) const;
+  Record complete(size_t i, Record record) const;
+  void add_estimate(Record& record) const;
   std::string next_step(Verdict verdict, const std::string& case_id) const;
-  nlohmann::json bare_case(const std::string& id) const;
-  void record_case(size_t i, const std::string& id, nlohmann::json part, const Share& share);
+  Record bare_case(const std::string& id, const Outcome& outcome) const;
+  void record_case(size_t i, const std::string& id, Record record, const Share& share);
   void record_fault(size_t i, const std::string& id, const std::string& why);
   std::string note_memory_short(size_t i, const std::string& case_id, const std::string& why);
   void leave_out_cases(size_t i);
   void record_not_compiled(size_t i, const Case& input);
-  void add(const nlohmann::json& record);
+  void add(const Record& record);
   void write_session(size_t i, nlohmann::json session, const Share& share) const;
 
   const ClassRun& run_;

@@ -21,7 +21,7 @@
 #include "course/ingest/times.h"
 #include "course/record/practice.h"
 #include "course/score/score.h"
-#include "record/outcome.h"
+#include "record/view.h"
 
 namespace warpgrade::desk {
 namespace fs = std::filesystem;
@@ -159,7 +159,7 @@ void JudgedRun::read_view() {
 // order of the scored cases, less those that are not shown.
 json JudgedRun::line_of(const std::string& case_id) const {
   std::map<std::string, std::string> sets;
-  for (const Case& spec : cases_of(run_)) sets[spec.id] = spec.set;
+  for (const Case& spec : Run(run_).cases) sets[spec.id] = spec.set;
   std::size_t at = 0;
   for (const json& scored : scores_.at("submissions").at(0).at("cases")) {
     const std::string id = scored.at("id");

@@ -64,6 +64,12 @@ json terms_of(const json& run) {
   return run.value("terms", unsaid);
 }
 
+// What every view begins with.
+json begun_view(const json& run) {
+  return {{"schema", "warpgrade.feedback.v1"}, {"run", run.at("run")},    {"lab", run.at("lab")},
+          {"backend", run.at("backend")},      {"speed_measured", false}, {"cases", json::array()}};
+}
+
 // The end of a long text, from a whole line on: a cut must not split a UTF-8 letter.
 std::string tail(const std::string& text, std::size_t most) {
   if (text.size() <= most) return text;
@@ -81,7 +87,7 @@ class Viewer {
  public:
   Viewer(const Policy& policy, const RunParts& parts)
       : policy_(policy), parts_(parts), zone_(TimeZone::named(policy.timezone)) {
-    for (const json& spec : parts.run.at("cases")) sets_[spec.at("id")] = spec.value("set", "");
+    for (const Case& spec : Run(parts.run).cases) sets_[spec.id] = spec.set;
     for (const json& submission : list(parts.run, "submissions"))
       notes_.emplace(submission.value("id", ""), &list(submission, "notes"));
     for (const Record& record : parts.records)
@@ -93,9 +99,7 @@ class Viewer {
     for (auto& [student, attempts] : attempts_)
       std::ranges::stable_sort(attempts, {}, [](const json* scored) { return scored->value("attempt", 0); });
     if (!parts.class_list.is_object()) return;
-    for (const json& student : list(parts.class_list, "students")) {
-      people_[student.at("id")] = &student;
-    }
+    for (const json& student : list(parts.class_list, "students")) people_[student.at("id")] = &student;
     for (const json& attempt : list(parts.class_list, "attempts")) {
       if (!attempt.contains("refusal")) continue;
       json refusal = only(attempt.at("refusal"), {"reason", "message", "next_step", "entry"});
@@ -112,15 +116,10 @@ class Viewer {
 
   // Of a submission whose view cannot be made: its points stand, and the page says that it could not be made.
   json points_alone(const json& scored, const std::string& trouble) const {
-    json view = only(scored, {"points", "max_points", "measured_points", "verdict", "undecided_cases"});
-    view.update({{"schema", "warpgrade.feedback.v1"},
-                 {"run", parts_.run.at("run")},
-                 {"lab", parts_.run.at("lab")},
-                 {"backend", parts_.run.at("backend")},
-                 {"terms", terms_of(parts_.run)},
+    json view = begun_view(parts_.run);
+    view.update(only(scored, {"points", "max_points", "measured_points", "verdict", "undecided_cases"}));
+    view.update({{"terms", terms_of(parts_.run)},
                  {"submission", only(scored, {"id", "attempt"})},
-                 {"speed_measured", false},
-                 {"cases", json::array()},
                  {"trouble", trouble}});
     return view;
   }
@@ -128,11 +127,8 @@ class Viewer {
   // Everything but the person, which differs between the members of a team.
   json submission(const json& scored) const {
     const std::string id = scored.at("id");
-    json view = {{"schema", "warpgrade.feedback.v1"},
-                 {"run", parts_.run.at("run")},
-                 {"lab", parts_.run.at("lab")},
-                 {"backend", parts_.run.at("backend")},
-                 {"terms", terms_of(parts_.run)}};
+    json view = begun_view(parts_.run);
+    view["terms"] = terms_of(parts_.run);
     view["submission"] = only(scored, {"id", "title", "team", "attempt", "submitted_at", "late_s", "hash",
                                        "interface", "language"});
     view.update(only(
@@ -439,20 +435,13 @@ std::vector<json> feedback_views(const Policy& policy, const RunParts& parts,
   }
   for (const auto& [id, student] : viewer.people()) {
     if (place.contains(id)) continue;
-    json view = {{"schema", "warpgrade.feedback.v1"},
-                 {"run", parts.run.at("run")},
-                 {"lab", parts.run.at("lab")},
-                 {"backend", parts.run.at("backend")},
-                 {"person", viewer.person(id, "")},
+    json view = begun_view(parts.run);
+    view.update({{"person", viewer.person(id, "")},
                  {"points", 0.0},
                  {"max_points", parts.scores.at("max_points")},
                  {"measured_points", parts.scores.value("measured_points", parts.scores.at("max_points"))},
-                 {"verdict", Verdict::kNotSubmitted},
-                 {"speed_measured", false},
-                 {"cases", json::array()}};
-    if (policy.visibility.speed) {
-      view["parts"] = no_points(parts.scores);
-    }
+                 {"verdict", Verdict::kNotSubmitted}});
+    if (policy.visibility.speed) view["parts"] = no_points(parts.scores);
     apply_final(policy, finals, view);
     views.push_back(std::move(view));
   }
