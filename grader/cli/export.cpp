@@ -28,7 +28,7 @@
 #include "cli/similar_options.h"
 #include "cli/view_file.h"
 #include "course/batch/class_run.h"
-#include "course/batch/contain.h"
+#include "course/batch/error_of.h"
 #include "course/exports/exports.h"
 #include "course/exports/staff_facts.h"
 #include "course/feedback/board.h"

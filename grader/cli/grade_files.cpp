@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "base/process.h"
 #include "base/reports_module.h"
-#include "course/batch/contain.h"
+#include "course/batch/error_of.h"
 #include "course/exports/exports.h"
 #include "course/exports/worksheet.h"
 
@@ -90,7 +90,7 @@ void GradeFiles::write_each(const std::string& format, const std::string& ending
   for (const json& view : students_.graded) {
     throw_if_interrupted();
     const std::string id = view.at("person").at("id");
-    const auto why = contained([&] {
+    const auto why = error_of([&] {
       inject("export", view.value("submission", json::object()).value("id", ""));
       write_unsynced(folder / (file_name_of(id) + ending), text_of(view));
     });

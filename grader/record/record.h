@@ -318,10 +318,9 @@ struct Record : typed::Object {
             "emulator only: totals, and `kernels`: one object a kernel, each with its `lines` (those that "
             "matter "
             "with their `source`) and `buffers` ([what each figure "
-            "means](../../emulator/src/report/README.md)), and `findings`: what makes them slow, `{disease, "
-            "kernel, severity, message, advice, places}`, `disease` (the performance problem; the key keeps "
-            "the "
-            "name that older readers know) being `divergence`, `uncoalesced`, `redundant`, `imbalance`, "
+            "means](../../emulator/src/report/README.md)), and `findings`: what makes them slow, `{problem, "
+            "kernel, severity, message, advice, places}`, `problem` (in older records `disease`) being "
+            "`divergence`, `uncoalesced`, `redundant`, `imbalance`, "
             "`bank_conflicts` or `contention` and a place `{file, line, text, share}`"),
         field(
             "diagnostics", &Record::diagnostics,

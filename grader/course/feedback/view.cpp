@@ -9,7 +9,7 @@
 #include "base/files.h"
 #include "base/inject.h"
 #include "base/text.h"
-#include "course/batch/contain.h"
+#include "course/batch/error_of.h"
 #include "course/feedback/class_times.h"
 #include "course/ingest/times.h"
 #include "record/view.h"
@@ -328,8 +328,8 @@ class Viewer {
     view["diagnostics"] =
         first_of(record->diagnostics, kMostDiagnostics,
                  {"kind", "file", "line", "kernel", "block", "thread", "message", "advice", "count"});
-    view["findings"] =
-        first_of(list(record->counters, "findings"), 3, {"disease", "kernel", "message", "advice"});
+    view["findings"] = first_of(list(record->counters, "findings"), 3,
+                                {"problem", "disease", "kernel", "message", "advice"});
     add_time(record, view);
     return view;
   }
@@ -410,7 +410,7 @@ std::vector<json> feedback_views(const Policy& policy, const RunParts& parts,
     const Scored scored = submission;
     if (!scored.is_students() || !scored.counts) continue;
     json shared;
-    const auto trouble = contained([&] {
+    const auto trouble = error_of([&] {
       inject("view", scored.id);
       shared = viewer.submission(submission);
     });

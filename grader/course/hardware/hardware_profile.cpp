@@ -94,7 +94,7 @@ void require_right(const Outcome& outcome) {
 // Whether the GPU still works is asked where a program had to be ended. Tests have no GPU that hangs.
 void require_device(const std::optional<JudgeDevice>& device, const std::string& submission) {
   std::optional<std::string> wedged;
-  if (device) wedged = JudgeServer(device->visible).device_fault();
+  if (device) wedged = JudgeClient(device->visible).device_fault();
   try {
     inject("counted_gpu", submission);
   } catch (const std::runtime_error& error) {

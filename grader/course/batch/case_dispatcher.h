@@ -23,9 +23,9 @@
 
 namespace warpgrade {
 
-class Judging {
+class CaseDispatcher {
  public:
-  Judging(const ClassRun& run, Progress& progress);
+  CaseDispatcher(const ClassRun& run, Progress& progress);
 
   // Compiles what the submissions are timed against; only on a GPU, before anything is judged.
   void compile_baselines();
@@ -59,7 +59,7 @@ class Judging {
   // Judges what is missing of submission i, which was compiled. Returns the ids of cases that others on the
   // GPU may have disturbed, or that ran out of time while the machine was busy: they are to be judged again
   // alone, behind all others, and are not recorded yet.
-  std::vector<std::string> judge(size_t i, JudgeServer& judge, const Share& share);
+  std::vector<std::string> judge(size_t i, JudgeClient& judge, const Share& share);
 
   // "Ada Lovelace (s123)": whom a person knows the submission by.
   std::string label(size_t i) const;
@@ -85,7 +85,7 @@ class Judging {
                          const Share& share) const;
   std::filesystem::path folder_of(size_t i) const;
   void compile_now(size_t i);
-  std::vector<std::string> judge_compiled(size_t i, JudgeServer& judge, const Share& share,
+  std::vector<std::string> judge_compiled(size_t i, JudgeClient& judge, const Share& share,
                                           std::set<std::string>& faulted);
   void settle_device(JudgeContext& context, const Share& share) const;
   std::optional<RunnerSpec> trusted_program(const std::string& lab, const Share& share);

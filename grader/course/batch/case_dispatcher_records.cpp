@@ -8,9 +8,9 @@
 #include "base/json.h"
 #include "base/process.h"
 #include "base/text.h"
-#include "course/batch/contain.h"
-#include "course/batch/judging.h"
-#include "course/batch/patience.h"
+#include "course/batch/case_dispatcher.h"
+#include "course/batch/disk_retry.h"
+#include "course/batch/error_of.h"
 #include "course/ingest/times.h"
 #include "course/profile/device_rates.h"
 #include "course/profile/estimate_json.h"
@@ -34,7 +34,7 @@ constexpr const char* kBeforeTheJob = "ahead";
 
 }  // namespace
 
-void Judging::write_session(size_t i, json session, const Share& share) const {
+void CaseDispatcher::write_session(size_t i, json session, const Share& share) const {
   const double wall_s = session.at("wall_s"), waited_s = session.at("phases").value(kWaiting, 0.0);
   double between_s = wall_s, gpu_s = -waited_s, runs_s = 0;
   for (const auto& [phase, spent] : session.at("phases").items()) {
@@ -72,7 +72,7 @@ void Judging::write_session(size_t i, json session, const Share& share) const {
 }
 
 // The identity that every record carries, beside what the judge measured.
-Record Judging::complete(size_t i, Record record) const {
+Record CaseDispatcher::complete(size_t i, Record record) const {
   const Submission& submission = run_.submissions()[i];
   const json& run = run_.description();
   record.schema = "warpgrade.case.v1";
@@ -101,7 +101,7 @@ Record Judging::complete(size_t i, Record record) const {
 }
 
 // For pages alone; no score reads it. `levels` among the checks counts what it needs.
-void Judging::add_estimate(Record& record) const {
+void CaseDispatcher::add_estimate(Record& record) const {
   if (!record.counters.contains("launch_groups")) return;
   const char* named = std::getenv("WARPEMU_DEVICE");
   const std::string device = named != nullptr ? named : device_of_architecture(run_.backend().architecture);
@@ -111,17 +111,18 @@ void Judging::add_estimate(Record& record) const {
   record.estimate["text"] = estimate_text(record.estimate);
 }
 
-std::string Judging::next_step(Verdict verdict, const std::string& case_id) const {
+std::string CaseDispatcher::next_step(Verdict verdict, const std::string& case_id) const {
   const std::string lab = run_.lab().name();
   if (verdict == Verdict::kCompileError) return "compile it again: make test LAB=" + lab;
   if (verdict == Verdict::kNotImplemented) return "write it, then: make test LAB=" + lab;
   return fmt::format("repeat it: make test LAB={} CASE={}", lab, case_id);
 }
 
-void Judging::add(const Record& record) {
+void CaseDispatcher::add(const Record& record) {
   inject("record", record.submission.id);
   bool is_new = false;
-  with_patience(events_, run_.options().log_progress, [&] { is_new = run_.folder().add_record(record); });
+  retry_when_disk_full(events_, run_.options().log_progress,
+                       [&] { is_new = run_.folder().add_record(record); });
   if (!is_new) return;
   ++recorded_;
   if (GradeWatcher* watcher = run_.options().watcher) watcher->case_recorded(record);
@@ -130,7 +131,7 @@ void Judging::add(const Record& record) {
                    {{"submission", record.submission.id}, {"case", record.test_case.id}});
 }
 
-void Judging::record_case(size_t i, const std::string& id, Record record, const Share& share) {
+void CaseDispatcher::record_case(size_t i, const std::string& id, Record record, const Share& share) {
   json& device = record.device;
   if (!run_.on_gpu() && !device.is_null()) {
     device = {{"name", "libwarpemu"}, {"threads", share.emulator_threads}};
@@ -139,13 +140,13 @@ void Judging::record_case(size_t i, const std::string& id, Record record, const 
     if (json rates = measured_rates(device); !rates.is_null()) device["rates"] = std::move(rates);
   }
   // Source lines beside the figures are for reading: a record is right without them.
-  if (const auto why = contained([&] { quote_source(record.counters, run_.submissions()[i].directory); }))
+  if (const auto why = error_of([&] { quote_source(record.counters, run_.submissions()[i].directory); }))
     events_.infrastructure("source_not_quoted", *why, {{"submission", run_.submissions()[i].id}});
   add(complete(i, std::move(record)));
   if (on_record_) on_record_(i, id);
 }
 
-Record Judging::bare_case(const std::string& id, const Outcome& outcome) const {
+Record CaseDispatcher::bare_case(const std::string& id, const Outcome& outcome) const {
   Record record;
   record.test_case.id = id;
   for (const Case& spec : Run(run_.description()).cases)
@@ -154,17 +155,17 @@ Record Judging::bare_case(const std::string& id, const Outcome& outcome) const {
   return record;
 }
 
-void Judging::record_fault(size_t i, const std::string& id, const std::string& why) {
+void CaseDispatcher::record_fault(size_t i, const std::string& id, const std::string& why) {
   const Record record =
       complete(i, bare_case(id, {Verdict::kJudgeFault, Reason::kNone, why,
                                  "the instructor runs the same command again: only this case is redone"}));
-  with_patience(events_, run_.options().log_progress, [&] { run_.folder().add_fault(record); });
+  retry_when_disk_full(events_, run_.options().log_progress, [&] { run_.folder().add_fault(record); });
   events_.infrastructure("judge_fault", why, {{"submission", run_.submissions()[i].id}, {"case", id}});
   ++faults_;
 }
 
 // The next round of a cluster asks for more, by this event.
-std::string Judging::note_memory_short(size_t i, const std::string& case_id, const std::string& why) {
+std::string CaseDispatcher::note_memory_short(size_t i, const std::string& case_id, const std::string& why) {
   const std::size_t limit_mb = memory_limit_above() >> 20;
   const Policy::Limits& limits = run_.policy().limits;
   const std::string words = fmt::format(
@@ -177,7 +178,7 @@ std::string Judging::note_memory_short(size_t i, const std::string& case_id, con
 }
 
 // A verdict like any other: it stands until a person has it judged again.
-void Judging::record_blamed(size_t i, const std::string& id, const std::vector<std::string>& causes) {
+void CaseDispatcher::record_blamed(size_t i, const std::string& id, const std::vector<std::string>& causes) {
   Record record = bare_case(
       id, {Verdict::kRuntimeError, Reason::kJudgeFaultTwice,
            "the judge failed twice at this case with this program, and got through it with the staff's own",
@@ -189,13 +190,13 @@ void Judging::record_blamed(size_t i, const std::string& id, const std::vector<s
   ++for_staff_;
 }
 
-void Judging::record_not_compiled(size_t i, const Case& input) {
+void CaseDispatcher::record_not_compiled(size_t i, const Case& input) {
   const CompileResult& compiled = compiled_[i];
   add(complete(i, bare_case(input.id, {Verdict::kCompileError, compiled.reason, compiled.message})));
 }
 
 // Cases that the submission's interface was never promised are recorded as left out: nobody's failure.
-void Judging::leave_out_cases(size_t i) {
+void CaseDispatcher::leave_out_cases(size_t i) {
   const Submission& submission = run_.submissions()[i];
   if (!is_older_interface(submission.interface, run_.lab().name())) return;
   for (const Case& input : missing(i)) {
@@ -210,13 +211,13 @@ void Judging::leave_out_cases(size_t i) {
   }
 }
 
-std::string Judging::label(size_t i) const {
+std::string CaseDispatcher::label(size_t i) const {
   const Submission& submission = run_.submissions()[i];
   const std::string name = plain_line(submission.title, 60);
   return name.empty() || name == submission.id ? submission.id : fmt::format("{} ({})", name, submission.id);
 }
 
-std::string Judging::summary_line(size_t i) const {
+std::string CaseDispatcher::summary_line(size_t i) const {
   const Submission& submission = run_.submissions()[i];
   int accepted = 0, total = 0, left_out = 0;
   std::string worst;

@@ -1,4 +1,4 @@
-#include "cli/taken_text.h"
+#include "cli/intake_text.h"
 
 #include <fmt/ranges.h>
 
