@@ -59,8 +59,7 @@ std::optional<json> begun_batch(const BatchOptions& given, const RunFolder& fold
   if (given.source && identity_of(*given.source) != identity_of(source))
     throw UsageError(
         "{} holds the class of {}; say --add {} to take these hand-ins into it, choose another run folder, "
-        "or "
-        "add --fresh",
+        "or add --fresh",
         folder.root().string(), source, given.source->string());
   refuse_what_differs(given, batch, folder.root());
   if (!given.executor.empty()) batch["executor"] = given.executor;
@@ -86,8 +85,7 @@ void refuse_changes_of_nothing(const BatchOptions& given, const RunFolder& folde
   if (change.add || !change.replace.empty() || !change.extend.empty() || change.handed_in)
     throw UsageError(
         "{} is not a run yet: --add, --replace and --extend change a class that was taken in before; take it "
-        "in "
-        "with --submissions first",
+        "in with --submissions first",
         folder.root().string());
 }
 

@@ -209,8 +209,7 @@ class Export {
     if (students_.unfinished.empty() || !grades || options_.unfinished == "leave-empty") return;
     throw UsageError(
         "{}: cases are not judged yet, so these students' points would be out of less than they are worth: "
-        "{}. "
-        "Judge them (`warpgrade batch {}`), or export the others alone: --unfinished leave-empty",
+        "{}. Judge them (`warpgrade batch {}`), or export the others alone: --unfinished leave-empty",
         options_.run.string(), unfinished_text(students_), options_.run.string());
   }
 

@@ -168,10 +168,9 @@ std::string trouble_text(const std::vector<Record>& records) {
   };
   add(faults, fmt::format("{} cases met a fault of the judge; run the same command again to redo them\n",
                           faults.size()));
-  add(for_staff,
-      fmt::format("{} cases made the judge fail twice and count as runtime errors; a person should "
-                  "look at them (`warpgrade regrade` judges them again)\n",
-                  for_staff.size()));
+  add(for_staff, fmt::format("{} cases made the judge fail twice and count as runtime errors; a person "
+                             "should look at them (`warpgrade regrade` judges them again)\n",
+                             for_staff.size()));
   return text;
 }
 

@@ -119,8 +119,7 @@ int bench(GradeOptions options) {
   if (options.references.empty() && !options.submissions) {
     throw UsageError(
         "no solution of the staff's is here for lab {0}, as in a hand-out; `warpgrade grade student/{0} "
-        "--lab {0}` "
-        "judges yours, with times on a GPU",
+        "--lab {0}` judges yours, with times on a GPU",
         options.lab);
   }
   // Without a GPU there is nothing to time: the quick cases show that everything runs.
@@ -131,8 +130,7 @@ int bench(GradeOptions options) {
   if (run.at("backend") != "cuda") {
     tell(
         "{}\nspeed was not measured: the emulator counts instructions, not time. On a machine with an NVIDIA "
-        "GPU "
-        "this prints speed-ups against thresholds.\n",
+        "GPU this prints speed-ups against thresholds.\n",
         class_table(summary.scores));
   } else {
     tell("speed-up over {} [95 % interval], threshold met or not:\n\n{}{}", policy_of(folder, run).baseline,

@@ -216,10 +216,9 @@ void add_run_commands(CLI::App& app, int& code) {
   calibrate_command
       ->add_option("--share", options->share, "of the best step's speed-up: 0.9, and 0.5 with --for")
       ->check(CLI::Range(0.01, 1.0));
-  calibrate_command->add_option(
-      "--for", options->for_gpu,
-      "a GPU that is not here, for instance T4: a share of what the model allows there, "
-      "from the emulator's counters; nothing is measured");
+  calibrate_command->add_option("--for", options->for_gpu,
+                                "a GPU that is not here, for instance T4: a share of what the model allows "
+                                "there, from the emulator's counters; nothing is measured");
   CLI::Option* baseline =
       calibrate_command->add_option("--baseline", options->baseline, "another baseline than the policy's");
   calibrate_command

@@ -80,8 +80,7 @@ std::string remote_host(const std::string& given) {
   if (host.empty())
     throw UsageError(
         "no host is named: give REMOTE=gpu.example.edu (warpgrade: --remote). Ask your instructor for the "
-        "host of the "
-        "course's desk, and give them your public key: `cat ~/.ssh/id_ed25519.pub`");
+        "host of the course's desk, and give them your public key: `cat ~/.ssh/id_ed25519.pub`");
   return host;
 }
 

@@ -222,8 +222,7 @@ void StudentReport::print_mistakes(const StudentRun& run) {
   for (const Mistake& mistake : sort_by_mistake(records)) print(mistake_text(run, mistake));
   if (const std::string stopped = run.stopped_at(); !stopped.empty() && records.size() < run.total()) {
     print(fmt::format(
-        "  stopped at the time limit of {}: {} more cases of {} were not run (an official run goes "
-        "on)\n",
+        "  stopped at the time limit of {}: {} more cases of {} were not run (an official run goes on)\n",
         stopped, run.total() - records.size(), run.lab()));
   }
   print(printed_text(records));

@@ -254,8 +254,7 @@ int serve(const ServeOptions& options) {
   if (!can_unpack())
     throw UsageError(
         "this warpgrade was built without libarchive, so it cannot open hand-ins: install libarchive-dev and "
-        "build "
-        "again (`make build`)");
+        "build again (`make build`)");
   return Server(options).execute();
 }
 

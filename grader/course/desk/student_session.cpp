@@ -158,8 +158,8 @@ class StudentSession {
                      fmt::format("this desk speaks {} of the protocol, and your program {}",
                                  versions_text(kOldestProtocol, kProtocol),
                                  protocol ? versions_text(*protocol, *protocol) : "names none"),
-                     "take the program that belongs to this desk, with `ssh ACCOUNT@HOST get-client` or "
-                     "from the course's hand-out",
+                     "take the program that belongs to this desk, with `ssh ACCOUNT@HOST get-client` or from "
+                     "the course's hand-out",
                      ""},
                     {});
     const std::string what = text_of(ask, "ask");

@@ -124,8 +124,7 @@ Sheet sheet_of(const fs::path& file, const std::string& text, const std::optiona
     for (const auto& [title, place] : sheet.columns) titles.push_back(title);
     throw UsageError(
         "{}: expected Moodle's grading worksheet (with a column Grade) or Sakai's grades.csv; its columns "
-        "are {}. "
-        "Where the sheet is in another language, name the column of grades: --column TITLE",
+        "are {}. Where the sheet is in another language, name the column of grades: --column TITLE",
         file.string(), fmt::join(titles, ", "));
   }
   sheet.grade = named != sheet.columns.end() ? named->second : grade->second;

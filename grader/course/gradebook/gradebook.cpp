@@ -96,10 +96,9 @@ void Gradebook::Impl::open(GradebookMode mode, double wait_s) {
 void Gradebook::Impl::audit(const std::string& author, const std::string& action, const json& what,
                             const std::string& at) {
   static const char* const columns[] = {"lab", "run", "submission", "student", "before", "after", "reason"};
-  SQLite::Statement write(
-      *database,
-      "INSERT INTO audit (at, author, action, lab, run, submission, student, before, after, "
-      "reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  SQLite::Statement write(*database,
+                          "INSERT INTO audit (at, author, action, lab, run, submission, student, before, "
+                          "after, reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   write.bind(1, at.empty() ? utc_timestamp() : at);
   write.bind(2, author);
   write.bind(3, action);
@@ -123,8 +122,7 @@ void Gradebook::Impl::refuse_namesake(const json& run) const {
   if (made != run.value("created_at", "") || lab != run.value("lab", "")) {
     throw UsageError(
         "{}: it has another run '{}' (lab {}, made {}); this one is of lab {}, made {}. Grade into a run "
-        "folder of "
-        "another name, or collect into another gradebook",
+        "folder of another name, or collect into another gradebook",
         file.string(), run.at("run").get<std::string>(), lab, made, run.value("lab", ""),
         run.value("created_at", ""));
   }

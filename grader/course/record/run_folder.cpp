@@ -181,8 +181,8 @@ json RunFolder::read_file(const fs::path& path, const Fields& fields) const {
   const json record = read_json(path);
   if (!checksum_holds(record)) {
     throw UsageError(
-        "{} was changed after it was written: its checksum does not match; move it away and run the "
-        "same command again to redo it",
+        "{} was changed after it was written: its checksum does not match; move it away and run the same "
+        "command again to redo it",
         path.string());
   }
   return only_fields(record, fields);

@@ -152,8 +152,7 @@ std::string propose_thresholds(const Run& run, const std::vector<Record>& record
     for (const std::string& name : others) measured += (measured.empty() ? "" : ", ") + name;
     throw UsageError(
         "the run {} has no step of the ladder timed beside the baseline {} (timed: {}; read: the records' "
-        "{}); "
-        "grade the lab's steps on a GPU first: warpgrade bench --lab {}",
+        "{}); grade the lab's steps on a GPU first: warpgrade bench --lab {}",
         or_else(run.run, "?"), baseline, measured.empty() ? "nothing" : measured, ratios_key,
         or_else(run.lab, "LAB"));
   }

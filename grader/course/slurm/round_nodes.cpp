@@ -132,12 +132,11 @@ void Rounds::judge_again_elsewhere(int round) {
   }
   for (const auto& [node, submissions] : counts)
     for (const auto& [id, count] : submissions)
-      events_.for_staff(
-          "judged_again",
-          fmt::format("{} records of {}, which its tests leave out, are made again elsewhere; the "
-                      "old ones are kept in superseded/{}",
-                      count, node, places[node]),
-          {{"submission", id}, {"node", node}, {"round", round}});
+      events_.for_staff("judged_again",
+                        fmt::format("{} records of {}, which its tests leave out, are made again elsewhere; "
+                                    "the old ones are kept in superseded/{}",
+                                    count, node, places[node]),
+                        {{"submission", id}, {"node", node}, {"round", round}});
 }
 
 // The node that --same-node named, for as long as the site does not exclude it. What the site says of nodes
@@ -148,9 +147,9 @@ std::string Rounds::pinned_node(int round, int chain_begin) {
   if (node.empty() || !names_node(site_.judge.exclude, node)) return node;
   events_.for_staff(
       "pin_dropped",
-      fmt::format("{}: judge: exclude: {} names {}, where --same-node judged; this round judges "
-                  "on any other node",
-                  site_.file, site_.judge.exclude, node),
+      fmt::format(
+          "{}: judge: exclude: {} names {}, where --same-node judged; this round judges on any other node",
+          site_.file, site_.judge.exclude, node),
       {{"node", node}, {"round", round}});
   return {};
 }

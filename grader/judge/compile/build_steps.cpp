@@ -50,11 +50,11 @@ bool BuildSteps::fail_in_time(const Step& step, const char* name) {
   result_.busy = is_busy(process.load);
   const double limit_s = Seconds(options_.limit).count(), used_s = Seconds(sandbox_.cpu_time()).count();
   const std::string what =
-      out_of_cpu ? fmt::format("used {:.3g} s of CPU time, the limit is {:g} s", used_s, limit_s)
-                 : fmt::format(
-                       "did not end within {:g} s; it had used {:.3g} s of CPU time, the limit of which "
-                       "is {:g} s",
-                       kWallOverCpu * limit_s, used_s, limit_s);
+      out_of_cpu
+          ? fmt::format("used {:.3g} s of CPU time, the limit is {:g} s", used_s, limit_s)
+          : fmt::format(
+                "did not end within {:g} s; it had used {:.3g} s of CPU time, the limit of which is {:g} s",
+                kWallOverCpu * limit_s, used_s, limit_s);
   return fail(Reason::kOutOfTime, fmt::format("{} {} ({})", name, what, load_text(process.load)));
 }
 

@@ -21,8 +21,7 @@ void require(const Step& step, const std::string& words, const char* what) {
   const std::string line = first_error(words, "probe.cu");
   throw JudgeFault(
       "the {} does not work on this machine: it fails with a small program that is right ({}). Nothing is "
-      "said "
-      "of the submission. `warpgrade doctor` tells what is missing; then run the same command again",
+      "said of the submission. `warpgrade doctor` tells what is missing; then run the same command again",
       what, line.empty() ? step.process.describe() : line);
 }
 

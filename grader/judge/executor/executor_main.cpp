@@ -100,8 +100,7 @@ Options parse(int count, char** words) {
   if (options.command.empty() && !options.calibrate && options.judged.empty())
     throw std::runtime_error(
         "usage: warpgrade-executor [--backend emulator|gpu] [--device-memory-mb N] [--library FOLDER] "
-        "[--figures] -- "
-        "PROGRAM [ARGUMENT...]");
+        "[--figures] -- PROGRAM [ARGUMENT...]");
   return options;
 }
 
@@ -181,8 +180,7 @@ void print_runs(const std::string& name, const std::vector<TimedResult>& runs, d
   };
   std::printf(
       "%-24s graded %s  event %s  stamps-event %s  host clock-stamps %s  announce %s  host %s  void %zu "
-      "errors %zu "
-      "launches %llu opened by '%s' %s\n",
+      "errors %zu launches %llu opened by '%s' %s\n",
       name.c_str(), text(spread_of(stamps)).c_str(), text(spread_of(events)).c_str(),
       text(spread_of(difference)).c_str(), text(spread_of(clock)).c_str(), text(spread_of(announce)).c_str(),
       text(spread_of(host)).c_str(), is_void, errors,

@@ -106,8 +106,8 @@ void find_uncoalesced(const json& kernel, Findings& findings) {
        fmt::format(
            "global memory moves {:.1f} times as many sectors of 32 bytes as the requested bytes would fill",
            over),
-       "Let neighbouring lanes touch neighbouring addresses: the index that runs fastest in memory "
-       "should follow threadIdx.x; load a tile into shared memory where it cannot.",
+       "Let neighbouring lanes touch neighbouring addresses: the index that runs fastest in memory should "
+       "follow threadIdx.x; load a tile into shared memory where it cannot.",
        worst_lines(kernel, excess_sectors, say)});
 }
 
@@ -131,8 +131,7 @@ void find_redundant(const json& kernel, Findings& findings) {
            "each sector of memory is read {:.1f} times on average; the sectors of {} are read {:.1f} times",
            read / distinct, worst, times),
        "Keep data that is read again in registers or shared memory: load it once for a block, let each "
-       "thread "
-       "make several results from it, or order the work so that neighbours in time share data.",
+       "thread make several results from it, or order the work so that neighbours in time share data.",
        worst_lines(kernel, read_sectors, say)});
 }
 
@@ -162,8 +161,7 @@ Uneven uneven_lines(const json& kernel) {
     };
     return {worst_lines(kernel, instructions, say),
             "Divide long pieces of work (rows into groups of equal size, with atomics to join the results), "
-            "or let "
-            "blocks fetch work from a list, so that all blocks finish together."};
+            "or let blocks fetch work from a list, so that all blocks finish together."};
   }
   const auto say = [](const json& c) {
     return fmt::format("executes {:.0f} warp instructions, {:.0f} % of them in one warp of a block",

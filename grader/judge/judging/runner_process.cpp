@@ -451,8 +451,7 @@ Outcome RunnerProcess::explain_end_before_main() {
   outcome.reason = Reason::kExitedEarly;
   outcome.message = fmt::format(
       "the program ended with exit code {} before its main function began: look at the constructors of "
-      "global "
-      "objects, and at what they call",
+      "global objects, and at what they call",
       program_->exit_code());
   return outcome;
 }
