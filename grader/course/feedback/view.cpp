@@ -419,7 +419,11 @@ std::vector<json> feedback_views(const Policy& policy, const RunParts& parts,
     if (policy.visibility.leaderboard && name != names.end()) shared["pseudonym"] = name->second;
     const std::vector<std::string> members = scored.people();
     for (const std::string& member : members) {
-      json view = &member == &members.back() ? std::move(shared) : shared;
+      json view;
+      if (&member == &members.back())
+        view.swap(shared);
+      else
+        view = shared;
       view["person"] = viewer.person(member, scored.title);
       if (json refused = viewer.refused_attempts(member); !refused.empty())
         view["refused_attempts"] = std::move(refused);
