@@ -56,8 +56,8 @@ void write_all(int fd, const fs::path& file, const fs::path& path, std::string_v
       const std::string why = n == 0 ? "nothing more was accepted" : std::strerror(error);
       unlink(file.c_str());
       fail(error,
-           "cannot write {}: {}; what was recorded before is kept, free some space and run the same "
-           "command again",
+           "cannot write {}: {}; what was recorded before is kept, free some space and run the same command "
+           "again",
            path.string(), why);
     }
     done += static_cast<size_t>(n);

@@ -22,8 +22,9 @@ std::string note_of(const nlohmann::json& scores) {
 std::string open_points_of(const nlohmann::json& scores) {
   const double most = scores.value("max_points", 0.0), measured = scores.value("measured_points", most);
   if (measured >= most) return "";
-  return fmt::format("\n{}: {:g} of {:g} points are open\n", why_points_are_open(scores), most - measured,
-                     most);
+  return fmt::format("\n{}: {:g} of {:g} points are open\n",
+                     why_points_are_open(scores.value("open_note", ""), scores.value("limits_note", "")),
+                     most - measured, most);
 }
 
 std::string share_cell(const nlohmann::json& line) {
@@ -64,9 +65,9 @@ std::string format_table(const std::vector<std::vector<std::string>>& rows) {
   return text;
 }
 
-std::string why_points_are_open(const nlohmann::json& scores) {
-  for (const char* note : {"open_note", "limits_note"})
-    if (const std::string why = scores.value(note, ""); !why.empty()) return why.substr(0, why.size() - 1);
+std::string why_points_are_open(const std::string& open_note, const std::string& limits_note) {
+  for (const std::string& why : {open_note, limits_note})
+    if (!why.empty()) return why.substr(0, why.size() - 1);
   return "Speed was not measured in this run";
 }
 

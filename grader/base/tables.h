@@ -10,8 +10,8 @@ namespace warpgrade {
 // Columns as wide as their widest cell; numbers stand right.
 std::string format_table(const std::vector<std::vector<std::string>>& rows);
 
-// Why perfect work has less than the lab is worth, by scores or a view of them: a sentence without its dot.
-std::string why_points_are_open(const nlohmann::json& scores);
+// Why perfect work has less than the lab is worth, by these notes of scores: a sentence without its dot.
+std::string why_points_are_open(const std::string& open_note, const std::string& limits_note);
 
 // The class at a glance: a line a submission.
 std::string class_table(const nlohmann::json& scores);

@@ -144,8 +144,7 @@ void print_new_hand_ins(const BatchOptions& given, const RunFolder& folder, cons
   if (names.empty()) return;
   tell(
       "{} has hand-ins that this run does not have: {}. Take them in with: warpgrade batch {} --add {} "
-      "--reason "
-      "\"...\"\n",
+      "--reason \"...\"\n",
       given.source->string(), fmt::join(names, ", "), folder.root().string(), given.source->string());
 }
 

@@ -5,8 +5,8 @@
 #include "base/files.h"
 #include "base/say.h"
 #include "cli/batch_commands.h"
+#include "cli/intake_text.h"
 #include "cli/judging_options.h"
-#include "cli/taken_text.h"
 #include "course/batch/class_run.h"
 #include "course/slurm/rounds.h"
 #include "judge/labs/registry.h"
@@ -59,8 +59,7 @@ std::optional<json> begun_batch(const BatchOptions& given, const RunFolder& fold
   if (given.source && identity_of(*given.source) != identity_of(source))
     throw UsageError(
         "{} holds the class of {}; say --add {} to take these hand-ins into it, choose another run folder, "
-        "or "
-        "add --fresh",
+        "or add --fresh",
         folder.root().string(), source, given.source->string());
   refuse_what_differs(given, batch, folder.root());
   if (!given.executor.empty()) batch["executor"] = given.executor;
@@ -86,8 +85,7 @@ void refuse_changes_of_nothing(const BatchOptions& given, const RunFolder& folde
   if (change.add || !change.replace.empty() || !change.extend.empty() || change.handed_in)
     throw UsageError(
         "{} is not a run yet: --add, --replace and --extend change a class that was taken in before; take it "
-        "in "
-        "with --submissions first",
+        "in with --submissions first",
         folder.root().string());
 }
 

@@ -149,11 +149,11 @@ int regrade(RegradeOptions options) {
   const std::set<std::string> meant = meant_submissions(folder.read_run(), options.only);
   const std::string node = options.same_node ? node_of(folder, batch, *options.same_node, meant) : "";
   if (options.site) keep_site(folder, *options.site, batch);  // not of a call that is refused
-  for (const json& record : folder.read_records({"submission/id", "case/id", "outcome/verdict"})) {
-    const std::string id = record.at("submission").at("id"), case_id = record.at("case").at("id");
+  for (const Record& record : folder.read_records({"submission/id", "case/id", "outcome/verdict"})) {
+    const std::string &id = record.submission.id, &case_id = record.test_case.id;
     if (meant.contains(id) && any_match(options.cases, case_id) &&
-        any_match(options.verdicts, record.at("outcome").at("verdict")) && folder.has_record(id, case_id) &&
-        !aside.has(id, case_id))
+        any_match(options.verdicts, std::string(word_of(record.outcome.verdict))) &&
+        folder.has_record(id, case_id) && !aside.has(id, case_id))
       aside.take(id, case_id);
   }
   if (!fs::exists(aside.place()))

@@ -52,8 +52,7 @@ void calibrate_device(const JudgeDevice& device) {
        format_table(rows_of(measured.rates, model ? model->to_json().at("rates") : json::object())));
   tell(
       "Best of {} runs; the widest difference between two is {:.1f} % ({}).\nkept in {}: records of runs on "
-      "this "
-      "GPU carry these rates from now on\n",
+      "this GPU carry these rates from now on\n",
       kRuns, 100 * measured.spread, measured.widest, rates_file(device.about).string());
 }
 
@@ -65,8 +64,8 @@ int calibrate_devices(const std::vector<std::string>& gpus) {
   for (const std::string& one : left_out) say("{}\n", one);
   if (devices.empty())
     throw UsageError(
-        "no GPU with a working driver is here: rates are measured on a GPU (`warpgrade doctor` says "
-        "what this machine has)");
+        "no GPU with a working driver is here: rates are measured on a GPU (`warpgrade doctor` says what "
+        "this machine has)");
   for (const JudgeDevice& device : devices) calibrate_device(device);
   return kExitGraded;
 }

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "record/record.h"
+
 namespace warpgrade {
 
 // Submissions whose points, verdict or counting changes, a line each; "" when none does. Both
@@ -13,7 +15,6 @@ std::string score_changes(const nlohmann::json& before, const nlohmann::json& af
 
 // Cases whose verdict differs, and ratios over the policy's baseline whose intervals do not touch; "" when
 // nothing does. Records of two runs.
-std::string record_changes(const std::vector<nlohmann::json>& before,
-                           const std::vector<nlohmann::json>& after);
+std::string record_changes(const std::vector<Record>& before, const std::vector<Record>& after);
 
 }  // namespace warpgrade

@@ -19,10 +19,10 @@
 #include "base/tables.h"
 #include "cli/commands.h"
 #include "course/desk/config.h"
-#include "course/desk/door.h"
 #include "course/desk/keys.h"
 #include "course/desk/queue.h"
 #include "course/desk/serve.h"
+#include "course/desk/student_session.h"
 #include "course/desk/work.h"
 
 namespace warpgrade {

@@ -28,7 +28,7 @@
 #include "cli/similar_options.h"
 #include "cli/view_file.h"
 #include "course/batch/class_run.h"
-#include "course/batch/contain.h"
+#include "course/batch/error_of.h"
 #include "course/exports/exports.h"
 #include "course/exports/staff_facts.h"
 #include "course/feedback/board.h"
@@ -209,8 +209,7 @@ class Export {
     if (students_.unfinished.empty() || !grades || options_.unfinished == "leave-empty") return;
     throw UsageError(
         "{}: cases are not judged yet, so these students' points would be out of less than they are worth: "
-        "{}. "
-        "Judge them (`warpgrade batch {}`), or export the others alone: --unfinished leave-empty",
+        "{}. Judge them (`warpgrade batch {}`), or export the others alone: --unfinished leave-empty",
         options_.run.string(), unfinished_text(students_), options_.run.string());
   }
 
@@ -253,8 +252,8 @@ class Export {
   void print_limits() const {
     print_students();
     std::vector<std::string> unmatched;
-    for (const json& view : students_.graded)
-      if (is_not_on_roster(view, students_.everyone)) unmatched.push_back(view.at("person").at("id"));
+    for (const View view : students_.graded)
+      if (is_not_on_roster(view.person, students_.everyone)) unmatched.push_back(view.person.id);
     if (!unmatched.empty())
       tell("not on the roster, so in no courseware's import that cannot find them: {}\n",
            fmt::join(unmatched, ", "));
@@ -271,7 +270,8 @@ class Export {
                  measured = parts_.scores.value("measured_points", most);
     if (measured < most)
       tell("{}: {:g} of {:g} points are open, so these grades are not final\n",
-           why_points_are_open(parts_.scores), most - measured, most);
+           why_points_are_open(parts_.scores.value("open_note", ""), parts_.scores.value("limits_note", "")),
+           most - measured, most);
   }
 
   void print_students() const {
@@ -342,26 +342,29 @@ class Export {
     const bool pages = wants("feedback") || fs::exists(output_ / "feedback/index.html");
     const StaffFacts facts(parts_, policy_);
     json list = json::array();
-    for (const json& view : students_.everyone) {
-      const json& person = view.at("person");
-      json item = {{"id", person.at("id")},
-                   {"name", person.value("name", "")},
-                   {"points", view.value("points", json())},
-                   {"max_points", view.at("max_points")},
-                   {"verdict", view.at("verdict")},
-                   {"on_roster", !is_not_on_roster(view, students_.everyone)}};
-      for (const char* key : {"graded_in", "unfinished"})
-        if (view.contains(key)) item[key] = view[key];
-      if (const auto appeal = appeals_.find(person.at("id")); appeal != appeals_.end())
+    for (const View view : students_.everyone) {
+      const Person& person = view.person;
+      json item = {{"id", person.id},
+                   {"name", person.name},
+                   {"points", view.points ? json(*view.points) : json()},
+                   {"max_points", view.max_points},
+                   {"verdict", view.verdict},
+                   {"on_roster", !is_not_on_roster(person, students_.everyone)}};
+      const auto add = [&](const char* key, const std::string& text) {
+        if (!text.empty()) item[key] = text;
+      };
+      add("graded_in", view.graded_in);
+      add("email", person.email);
+      if (const auto appeal = appeals_.find(person.id); appeal != appeals_.end())
         item["appeal"] = appeal->second;
-      if (person.contains("email")) item["email"] = person["email"];
-      if (view.contains("late")) item["late"] = view["late"].value("note", "");
-      if (view.contains("refusal")) item["refusal"] = view["refusal"].value("message", "");
-      if (view.value("overridden", false)) item["overridden"] = true;
-      if (view.contains("submission")) {
-        item["submission"] = view["submission"].value("id", "");
-        if (!view.contains("graded_in")) item.update(facts.of(view["submission"].value("id", "")));
-        if (pages) item["page"] = "../feedback/" + file_name_of(person.at("id")) + "/index.html";
+      if (view.late) item["late"] = view.late->note;
+      if (view.refusal) item["refusal"] = view.refusal->message;
+      if (view.unfinished) item["unfinished"] = true;
+      if (view.overridden) item["overridden"] = true;
+      if (const std::string& id = view.submission.id; !id.empty()) {
+        item["submission"] = id;
+        if (view.graded_in.empty()) item.update(facts.of(id));
+        if (pages) item["page"] = "../feedback/" + file_name_of(person.id) + "/index.html";
       }
       list.push_back(std::move(item));
     }

@@ -8,8 +8,9 @@
 #include <set>
 
 #include "course/score/score.h"
+#include "judge/judging/figures.h"
 #include "judge/labs/registry.h"
-#include "record/outcome.h"
+#include "record/view.h"
 
 namespace warpgrade {
 namespace {
@@ -18,11 +19,6 @@ using nlohmann::json;
 
 constexpr int kCellsShown = 5;
 constexpr size_t kOutputShown = 300;
-
-std::string text_at(const json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
 
 // Doubles to so many digits, integers in full; "nan" and the like are words in a record.
 std::string number(const json& value, int digits) {
@@ -56,47 +52,47 @@ std::string cell_text(const std::string& output, const json& cell) {
 }
 
 // "spmm.cu:31: ", or nothing.
-std::string place_of(const json& finding) {
-  const std::string file = text_at(finding, "file");
-  if (file.empty() || !finding.value("line", json()).is_number_integer()) return "";
-  return fmt::format("{}:{}: ", file.substr(file.rfind('/') + 1), finding["line"].dump());
+std::string place_of(const Diagnostic& finding) {
+  const std::string& file = finding.file;
+  if (file.empty() || !finding.line) return "";
+  return fmt::format("{}:{}: ", file.substr(file.rfind('/') + 1), *finding.line);
+}
+
+// What the program printed.
+std::string output_of(const Record& record) {
+  return record.outcome.details.is_object() ? word(record.outcome.details, "output") : "";
 }
 
 }  // namespace
 
-std::string findings_text(const std::vector<json>& records) {
+std::string findings_text(const std::vector<Record>& records) {
   std::string text;
   std::set<std::pair<std::string, std::string>> reported;  // kind, place
-  for (const json& record : records) {
-    if (!outcome_of(record).accepted()) continue;
-    for (const json& finding : record.value("diagnostics", json::array())) {
-      const std::string place = place_of(finding), advice = text_at(finding, "advice");
-      if (!reported.insert({text_at(finding, "kind"), place}).second) continue;
+  for (const Record& record : records) {
+    if (!record.outcome.accepted()) continue;
+    for (const Diagnostic finding : record.diagnostics) {
+      const std::string place = place_of(finding);
+      if (!reported.insert({finding.kind, place}).second) continue;
       if (text.empty()) text = "accepted, but something should be corrected:\n";
-      text += fmt::format("    {}{} (case {})\n", place, text_at(finding, "message"),
-                          text_at(record.at("case"), "id"));
-      if (!advice.empty()) text += "    advice: " + advice + "\n";
+      text += fmt::format("    {}{} (case {})\n", place, finding.message, record.test_case.id);
+      if (!finding.advice.empty()) text += "    advice: " + finding.advice + "\n";
     }
   }
   return text;
 }
 
-std::string failure_text(const json& record, const std::string& repeat) {
-  const json& outcome = record.at("outcome");
-  const std::string lab = text_at(record, "lab");
-  std::string text = fmt::format("{} {}/{}: {}\n", text_at(outcome, "verdict"), lab,
-                                 text_at(record.at("case"), "id"), text_at(outcome, "message"));
-  if (const std::string pattern = text_at(record, "pattern");
-      !pattern.empty() && text.find(pattern) == std::string::npos)
-    text += "    pattern: " + pattern + "\n";
-  for (const json& finding : record.value("diagnostics", json::array())) {
-    const std::string message = text_at(finding, "message"), advice = text_at(finding, "advice");
-    if (!message.empty() && text.find(message) == std::string::npos)
-      text += "    " + place_of(finding) + message + "\n";
-    if (!advice.empty()) text += "    advice: " + advice + "\n";
+std::string failure_text(const Record& record, const std::string& repeat) {
+  std::string text = fmt::format("{} {}/{}: {}\n", word_of(record.outcome.verdict), record.lab,
+                                 record.test_case.id, record.outcome.message);
+  if (!record.pattern.empty() && text.find(record.pattern) == std::string::npos)
+    text += "    pattern: " + record.pattern + "\n";
+  for (const Diagnostic finding : record.diagnostics) {
+    if (!finding.message.empty() && text.find(finding.message) == std::string::npos)
+      text += "    " + place_of(finding) + finding.message + "\n";
+    if (!finding.advice.empty()) text += "    advice: " + finding.advice + "\n";
     break;  // what follows the first mistake is often its consequence
   }
-  if (const json search = record.value("cause_search", json()); search.is_object()) {
+  if (const json& search = record.cause_search; search.is_object()) {
     text += fmt::format(
         "    the judge ran the case {} more, with its warps in other orders, to find the cause: {:.1f} s, "
         "{}\n",
@@ -104,30 +100,27 @@ std::string failure_text(const json& record, const std::string& repeat) {
         search.at("wall_s").get<double>(), search.at("found") ? "found" : "no race or misuse was found");
   }
   int shown = 0;
-  for (const json& cell : record.value("mismatches", json::array())) {
+  for (const json& cell : record.mismatches) {
     if (++shown > kCellsShown) break;
-    text += cell_text(output_name(lab), cell);
+    text += cell_text(output_name(record.lab), cell);
   }
-  const std::string output = text_at(outcome.value("details", json::object()), "output");
-  if (!output.empty())
+  if (const std::string output = output_of(record); !output.empty())
     text += fmt::format("    the program printed: {}{}", output.substr(0, kOutputShown),
                         output.size() <= kOutputShown && output.ends_with('\n') ? "" : "\n");
   return text + "    again: " + repeat + "\n";
 }
 
-std::string printed_text(const std::vector<json>& records) {
+std::string printed_text(const std::vector<Record>& records) {
   std::string text, first_case;
   int others = 0;
-  for (const json& record : records) {
-    const json& outcome = record.at("outcome");
-    if (outcome.at("verdict") != Verdict::kAccepted) continue;
-    const std::string output = text_at(outcome.value("details", json::object()), "output");
-    if (output.empty()) continue;
+  for (const Record& record : records) {
+    const std::string output = output_of(record);
+    if (output.empty() || !record.outcome.accepted()) continue;
     if (!text.empty()) {
       ++others;
       continue;
     }
-    first_case = text_at(record.at("case"), "id");
+    first_case = record.test_case.id;
     text = output.substr(0, kOutputShown);
   }
   if (text.empty()) return "";
@@ -137,11 +130,11 @@ std::string printed_text(const std::vector<json>& records) {
   return fmt::format("  the program printed in {}{}:\n{}", first_case, more, text);
 }
 
-std::string writers_text(const std::vector<json>& records) {
+std::string writers_text(const std::vector<Record>& records) {
   std::map<std::string, std::vector<std::string>> cases;
-  for (const json& record : records)
+  for (const Record& record : records)
     if (const std::string note = writers_note(record); !note.empty())
-      cases[note].push_back(text_at(record.at("case"), "id"));
+      cases[note].push_back(record.test_case.id);
   std::string text;
   for (const auto& [note, ids] : cases)
     text += fmt::format("{} (in {} case{}: {})\n", note, ids.size(), ids.size() == 1 ? "" : "s",
@@ -155,19 +148,16 @@ const Fields& trouble_fields() {
   return fields;
 }
 
-std::string trouble_text(const std::vector<json>& records) {
+std::string trouble_text(const std::vector<Record>& records) {
   constexpr size_t kMostLines = 20;
   std::vector<std::string> faults, for_staff;
-  for (const json& record : records) {
-    const json& outcome = record.at("outcome");
-    const bool fault = outcome.at("verdict") == Verdict::kJudgeFault;
-    const json causes = record.value("judge_faults", json::array());
+  for (const Record& record : records) {
+    const bool fault = record.outcome.verdict == Verdict::kJudgeFault;
+    const std::vector<std::string>& causes = record.judge_faults;
     if (!fault && causes.empty()) continue;
-    const bool has_reason = !causes.empty() && causes.back().is_string();
-    const std::string why = has_reason ? causes.back().get<std::string>() : text_at(outcome, "message");
     (fault ? faults : for_staff)
-        .push_back(fmt::format("  {} {}: {}\n", text_at(record.at("submission"), "id"),
-                               text_at(record.at("case"), "id"), why));
+        .push_back(fmt::format("  {} {}: {}\n", record.submission.id, record.test_case.id,
+                               causes.empty() ? record.outcome.message : causes.back()));
   }
   std::string text;
   const auto add = [&](const std::vector<std::string>& lines, const std::string& title) {
@@ -178,10 +168,9 @@ std::string trouble_text(const std::vector<json>& records) {
   };
   add(faults, fmt::format("{} cases met a fault of the judge; run the same command again to redo them\n",
                           faults.size()));
-  add(for_staff,
-      fmt::format("{} cases made the judge fail twice and count as runtime errors; a person should "
-                  "look at them (`warpgrade regrade` judges them again)\n",
-                  for_staff.size()));
+  add(for_staff, fmt::format("{} cases made the judge fail twice and count as runtime errors; a person "
+                             "should look at them (`warpgrade regrade` judges them again)\n",
+                             for_staff.size()));
   return text;
 }
 

@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "base/process.h"
 #include "base/reports_module.h"
-#include "course/batch/contain.h"
+#include "course/batch/error_of.h"
 #include "course/exports/exports.h"
 #include "course/exports/worksheet.h"
 
@@ -90,7 +90,7 @@ void GradeFiles::write_each(const std::string& format, const std::string& ending
   for (const json& view : students_.graded) {
     throw_if_interrupted();
     const std::string id = view.at("person").at("id");
-    const auto why = contained([&] {
+    const auto why = error_of([&] {
       inject("export", view.value("submission", json::object()).value("id", ""));
       write_unsynced(folder / (file_name_of(id) + ending), text_of(view));
     });
@@ -101,7 +101,7 @@ void GradeFiles::write_each(const std::string& format, const std::string& ending
 void GradeFiles::write_tables(const std::set<std::string>& formats, const std::string& column) {
   const Views& graded = students_.graded;
   const auto on_roster = std::count_if(graded.begin(), graded.end(), [&](const json& view) {
-    return !is_not_on_roster(view, students_.everyone);
+    return !is_not_on_roster(view.at("person"), students_.everyone);
   });
   for (const auto& [format, text_of] : kTables) {
     if (!formats.contains(format)) continue;
@@ -124,13 +124,13 @@ void GradeFiles::write_ilias(const std::string& lab) {
   const fs::path file = output_ / table_name("ilias"), root = scratch.path() / ("multi_feedback_" + lab);
   int packed = 0;
   for (const json& view : students_.graded) {
-    const json& person = view.at("person");
-    const std::string number = person.value("lms_id", "");
+    const Person person = view.at("person");
+    const std::string& number = person.lms_id;
     if (number.empty() || number.find_first_not_of("0123456789") != std::string::npos) {
-      left_out_["ilias"].push_back(person.at("id"));
+      left_out_["ilias"].push_back(person.id);
       continue;
     }
-    const fs::path folder = root / (file_name_of(person.at("id")) + "_" + number);
+    const fs::path folder = root / (file_name_of(person.id) + "_" + number);
     make_directories(folder);
     write_scratch(folder / "feedback.txt", feedback_text(view));
     ++packed;

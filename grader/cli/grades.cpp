@@ -187,8 +187,7 @@ void refuse_lost_overrides(const fs::path& run, const fs::path& given) {
     if (state.entry >= link->entry) return;
     throw UsageError(
         "{}: its last entry is number {}, but {} was already used with entry {} of {}: this is an older copy "
-        "or "
-        "another gradebook, and overrides would be lost. Give the current file with --gradebook",
+        "or another gradebook, and overrides would be lost. Give the current file with --gradebook",
         given.string(), state.entry, run.string(), link->entry, link->gradebook.string());
   }
   const std::string lab = lab_of(run);
@@ -202,9 +201,8 @@ void refuse_lost_overrides(const fs::path& run, const fs::path& given) {
   if (lost.size() > 3) lost.resize(3);
   throw UsageError(
       "{} is in the gradebook {}, which has overrides that {} does not have ({}): they would be lost. Use "
-      "that "
-      "gradebook; or, if the run belongs to this one from now on, say warpgrade collect {} --gradebook {} "
-      "--relink",
+      "that gradebook; or, if the run belongs to this one from now on, say warpgrade collect {} --gradebook "
+      "{} --relink",
       run.string(), link->gradebook.string(), given.string(), fmt::join(lost, ", "), run.string(),
       given.string());
 }

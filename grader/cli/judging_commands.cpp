@@ -54,23 +54,22 @@ int check(CheckOptions options) {
   if (grade_options.cases.empty() && !grade_options.input) grade_options.cases = {"public"};
   const GradeSummary summary = grade(grade_options);
   const RunFolder folder(summary.run);
-  const std::vector<json> records = folder.read_records();
+  const std::vector<Record> records = folder.read_records();
   const json run = folder.read_run();
   for (const json& submission : run.at("submissions"))
     for (const json& note : submission.value("notes", json::array()))
       tell("note: {}\n", note.get<std::string>());
   int accepted = 0, total = 0;
   std::set<std::string> reported;  // what concerns the program, not the case, is said once
-  for (const json& record : records) {
+  for (const Record& record : records) {
     ++total;
-    const json& outcome = record.at("outcome");
-    const Verdict verdict = outcome.at("verdict");
-    const std::string id = record.at("case").at("id");
+    const auto& [verdict, message, id] =
+        std::tie(record.outcome.verdict, record.outcome.message, record.test_case.id);
     if (verdict == Verdict::kAccepted) {
       ++accepted;
       tell("ok {}\n", id);
     } else if ((verdict == Verdict::kCompileError || verdict == Verdict::kNotImplemented) &&
-               !reported.insert(std::string(word_of(verdict)) + outcome.value("message", "")).second) {
+               !reported.insert(std::string(word_of(verdict)) + message).second) {
       tell("{} {}: as above\n", word_of(verdict), id);
     } else {
       tell("{}", failure_text(record, repeat_command(options, id)));
@@ -120,8 +119,7 @@ int bench(GradeOptions options) {
   if (options.references.empty() && !options.submissions) {
     throw UsageError(
         "no solution of the staff's is here for lab {0}, as in a hand-out; `warpgrade grade student/{0} "
-        "--lab {0}` "
-        "judges yours, with times on a GPU",
+        "--lab {0}` judges yours, with times on a GPU",
         options.lab);
   }
   // Without a GPU there is nothing to time: the quick cases show that everything runs.
@@ -132,8 +130,7 @@ int bench(GradeOptions options) {
   if (run.at("backend") != "cuda") {
     tell(
         "{}\nspeed was not measured: the emulator counts instructions, not time. On a machine with an NVIDIA "
-        "GPU "
-        "this prints speed-ups against thresholds.\n",
+        "GPU this prints speed-ups against thresholds.\n",
         class_table(summary.scores));
   } else {
     tell("speed-up over {} [95 % interval], threshold met or not:\n\n{}{}", policy_of(folder, run).baseline,

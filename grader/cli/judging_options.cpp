@@ -86,8 +86,7 @@ void add_run_options(CLI::App& command, GradeOptions& options) {
   command
       .add_option("--least-pairs", options.least_pairs,
                   "timed pairs of a case, over all its processes, before its budget may end them; a third of "
-                  "them in a "
-                  "declared lab whose checks are all exact")
+                  "them in a declared lab whose checks are all exact")
       ->check(CLI::Range(3, 255))
       ->capture_default_str();
   command

@@ -196,8 +196,8 @@ std::string cases_for_a_policy(const std::string& dataset, int rows, int cols, s
   }
   if (lines.empty()) return "";
   return fmt::format(
-      "To judge on it, put a line into a policy of the lab (grader/policies/README.md), thresholds as "
-      "`{} calibrate`\nproposes them:\ncases:\n{}",
+      "To judge on it, put a line into a policy of the lab (grader/policies/README.md), thresholds as `{} "
+      "calibrate`\nproposes them:\ncases:\n{}",
       own_command(), lines);
 }
 

@@ -51,7 +51,7 @@ struct RunShares {
 RunShares shares_of(const RunFolder& folder) {
   RunShares shares;
   KnownRates known;
-  for (const Record record : folder.read_records(score_fields())) {
+  for (const Record& record : folder.read_records(score_fields())) {
     if (!record.outcome.accepted()) continue;
     const auto limit = limit_of_record(record, known.of(record));
     if (!limit) continue;
@@ -94,8 +94,7 @@ int limits(const std::vector<fs::path>& runs, bool as_markdown) {
     if (shares.cases.empty())
       throw UsageError(
           "{}: no case was timed on a GPU of known rates: limits need a run with --backend cuda on one of "
-          "the "
-          "models in grader/course/profile/rates",
+          "the models in grader/course/profile/rates",
           path.string());
     const std::string device = shares.rates.at("device"), source = shares.rates.at("source");
     const Rows rows = rows_of(shares);

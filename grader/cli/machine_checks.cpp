@@ -99,11 +99,10 @@ std::optional<MachineFinding> wsl_finding(const fs::path& root) {
           "WSL", "limited",
           fmt::format("version 2, and the Linux driver in /{} hides that of Windows", folder),
           "remove it: sudo apt-get remove --purge '^libnvidia-compute-.*' libcuda1"};
-  return MachineFinding{
-      "WSL", "ok",
-      "version 2, with the GPU of Windows; who wants ncu's counters allows them there (NVIDIA "
-      "Control Panel, Developer, Manage GPU Performance Counters)",
-      ""};
+  return MachineFinding{"WSL", "ok",
+                        "version 2, with the GPU of Windows; who wants ncu's counters allows them there "
+                        "(NVIDIA Control Panel, Developer, Manage GPU Performance Counters)",
+                        ""};
 }
 
 std::optional<MachineFinding> counters_finding(const fs::path& root) {

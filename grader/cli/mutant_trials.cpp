@@ -94,7 +94,7 @@ MutantTrials::MutantTrials(const MutantsOptions& options, const std::vector<Harm
 void MutantTrials::run() {
   copy_solutions();
   run_.emplace(grade_options(), quiet_);
-  judging_.emplace(*run_, quiet_);
+  dispatcher_.emplace(*run_, quiet_);
   const auto begin = std::chrono::steady_clock::now();
   solutions_.resize(run_->submissions().size());
   for (const Case& input : run_->cases()) (is_large(input) ? large_ : cases_).push_back(input);
@@ -102,7 +102,7 @@ void MutantTrials::run() {
   compile();
   {
     VerifyProgress::Step step(progress_, "solutions as they are");
-    in_parallel(solutions_.size(), [&](JudgeServer& judge, std::size_t i) {
+    in_parallel(solutions_.size(), [&](JudgeClient& judge, std::size_t i) {
       step.say(run_->submissions()[i].id);
       judge_unchanged(judge, i);
       list(i);
@@ -115,7 +115,7 @@ void MutantTrials::run() {
   const std::vector<std::size_t> order = this->order();
   const double limit_s = options_.limit_s.value_or(options_.all ? 1e9 : kUsualLimitS);
   const auto first = std::chrono::steady_clock::now();
-  in_parallel(order.size(), [&](JudgeServer& judge, std::size_t i) {
+  in_parallel(order.size(), [&](JudgeClient& judge, std::size_t i) {
     if (seconds_since(first) > limit_s) return false;
     judge_mutant(judge, mutants_[order[i]]);
     tell(step, std::max(double(i + 1) / double(order.size()), seconds_since(first) / limit_s));
@@ -125,7 +125,7 @@ void MutantTrials::run() {
 }
 
 void MutantTrials::in_parallel(std::size_t count,
-                               const std::function<bool(JudgeServer&, std::size_t)>& work) const {
+                               const std::function<bool(JudgeClient&, std::size_t)>& work) const {
   std::atomic<std::size_t> next{0};
   std::mutex mutex;
   std::exception_ptr failure;
@@ -135,7 +135,7 @@ void MutantTrials::in_parallel(std::size_t count,
     for (int worker = 0; worker < std::min(wanted, static_cast<int>(count)); ++worker)
       threads.emplace_back([&] {
         try {
-          JudgeServer judge;
+          JudgeClient judge;
           for (std::size_t i; (i = next++) < count;) {
             throw_if_interrupted();
             if (!work(judge, i)) return;
@@ -191,16 +191,16 @@ void MutantTrials::compile() {
     const std::string& id = run_->submissions()[i].id;
     step.say(id);
     throw_if_interrupted();
-    judging_->compile(i);
-    if (!judging_->compiled(i).ok())
-      throw UsageError("{} does not compile: {}", id, judging_->compiled(i).message);
+    dispatcher_->compile(i);
+    if (!dispatcher_->compiled(i).ok())
+      throw UsageError("{} does not compile: {}", id, dispatcher_->compiled(i).message);
   }
 }
 
 JudgeJob MutantTrials::job(std::size_t solution, const Environment& environment,
                            std::vector<Case> cases) const {
-  const Judging::Share share;
-  JudgeJob job = judging_->job_for(solution, std::move(cases), share);
+  const CaseDispatcher::Share share;
+  JudgeJob job = dispatcher_->job_for(solution, std::move(cases), share);
   job.context.run_seed = Sha256().part(std::to_string(options_.seed)).hex();
   job.context.seed = Sha256().part(job.context.run_seed).part(run_->submissions()[solution].id).hex();
   job.context.first_refusal_ends = true;
@@ -209,7 +209,7 @@ JudgeJob MutantTrials::job(std::size_t solution, const Environment& environment,
   return job;
 }
 
-MutantTrials::Answer MutantTrials::ask(JudgeServer& judge, JudgeJob job) const {
+MutantTrials::Answer MutantTrials::ask(JudgeClient& judge, JudgeJob job) const {
   Answer answer;
   JudgeEvents events;
   events.on_record = [&](const std::string& id, const json& record) {
@@ -234,12 +234,12 @@ MutantTrials::Answer MutantTrials::ask(JudgeServer& judge, JudgeJob job) const {
   return answer;
 }
 
-void MutantTrials::judge_unchanged(JudgeServer& judge, std::size_t solution) {
+void MutantTrials::judge_unchanged(JudgeClient& judge, std::size_t solution) {
   solutions_[solution].cases = own(judge, solution, cases_, false);
 }
 
 // `may_fail`: of inputs that it is not right in, which say nothing.
-MutantTrials::Own MutantTrials::own(JudgeServer& judge, std::size_t solution, const std::vector<Case>& inputs,
+MutantTrials::Own MutantTrials::own(JudgeClient& judge, std::size_t solution, const std::vector<Case>& inputs,
                                     bool may_fail) const {
   Own own;
   own.is_known = true;
@@ -278,7 +278,7 @@ std::map<std::pair<std::string, std::string>, std::size_t> MutantTrials::never_l
 }
 
 // What the solution itself does there, found when it is needed first.
-const MutantTrials::Own& MutantTrials::known(JudgeServer& judge, std::size_t solution, Own Solution::*of,
+const MutantTrials::Own& MutantTrials::known(JudgeClient& judge, std::size_t solution, Own Solution::*of,
                                              const std::vector<Case>& inputs, bool may_fail) {
   Solution& owner = solutions_[solution];
   const std::lock_guard lock(owner.mutex);
@@ -325,7 +325,7 @@ std::vector<std::size_t> MutantTrials::order() const {
   return order;
 }
 
-void MutantTrials::judge_mutant(JudgeServer& judge, Mutant& mutant) {
+void MutantTrials::judge_mutant(JudgeClient& judge, Mutant& mutant) {
   try {
     bool reached = judge_in_cases(judge, mutant, solutions_[mutant.solution].cases);
     if (mutant.fate == Mutant::Fate::kUntried && !shows_in_shapes(mutant))
@@ -356,7 +356,7 @@ MutantTrials::Environment MutantTrials::environment_of(const Mutant& mutant, con
   return environment;
 }
 
-MutantTrials::Answer MutantTrials::judge_in(JudgeServer& judge, Mutant& mutant, const Case& input,
+MutantTrials::Answer MutantTrials::judge_in(JudgeClient& judge, Mutant& mutant, const Case& input,
                                             const std::string& schedule, const Own& own) {
   throw_if_interrupted();
   const double own_s = own.wall_s.at(input.id);
@@ -364,7 +364,7 @@ MutantTrials::Answer MutantTrials::judge_in(JudgeServer& judge, Mutant& mutant, 
 }
 
 // Until one refuses it. Whether any gets to the instruction: the others accept it without a look.
-bool MutantTrials::judge_in_cases(JudgeServer& judge, Mutant& mutant, const Own& own) {
+bool MutantTrials::judge_in_cases(JudgeClient& judge, Mutant& mutant, const Own& own) {
   bool reached = false;
   for (const Case& input : own.inputs) mutant.passed.push_back(input.id);
   for (const Case& input : own.inputs) {
@@ -404,7 +404,7 @@ std::vector<Case> MutantTrials::shapes_for(std::size_t solution) const {
 
 // Of a mutant that every case accepts: where a random shape refuses it, or where an output has other bits
 // than the solution's own.
-void MutantTrials::look_in_shapes(JudgeServer& judge, Mutant& mutant) {
+void MutantTrials::look_in_shapes(JudgeClient& judge, Mutant& mutant) {
   const Own& own = known(judge, mutant.solution, &Solution::shapes, shapes_for(mutant.solution), true);
   for (const Case& shape : own.inputs) {
     if (!own.reached.at(shape.id).gets_to(mutant)) continue;
@@ -424,7 +424,7 @@ void MutantTrials::look_in_shapes(JudgeServer& judge, Mutant& mutant) {
 
 // Most programs write the same bits in each order of warps: what the solution itself writes in another one is
 // asked only where the bits are others.
-bool MutantTrials::is_own_output(JudgeServer& judge, const Mutant& mutant, const Case& input,
+bool MutantTrials::is_own_output(JudgeClient& judge, const Mutant& mutant, const Case& input,
                                  const std::string& schedule, const Own& own, const Outputs& outputs) {
   const std::string& id = input.id;
   const auto found = outputs.find(id);

@@ -20,8 +20,8 @@
 #include "cli/mutant.h"
 #include "cli/reached_instructions.h"
 #include "cli/verify_progress.h"
+#include "course/batch/case_dispatcher.h"
 #include "course/batch/class_run.h"
-#include "course/batch/judging.h"
 
 namespace warpgrade {
 
@@ -74,25 +74,25 @@ class MutantTrials {
   void copy_solutions() const;
   using Environment = std::map<std::string, std::string>;
   JudgeJob job(std::size_t solution, const Environment& environment, std::vector<Case> cases) const;
-  Answer ask(JudgeServer& judge, JudgeJob job) const;
+  Answer ask(JudgeClient& judge, JudgeJob job) const;
   void compile();
   // Calls work(judge, i) for i = 0, 1, ... until it says that nothing is left, in several threads.
-  void in_parallel(std::size_t count, const std::function<bool(JudgeServer&, std::size_t)>& work) const;
-  void judge_unchanged(JudgeServer& judge, std::size_t solution);
-  Own own(JudgeServer& judge, std::size_t solution, const std::vector<Case>& inputs, bool may_fail) const;
+  void in_parallel(std::size_t count, const std::function<bool(JudgeClient&, std::size_t)>& work) const;
+  void judge_unchanged(JudgeClient& judge, std::size_t solution);
+  Own own(JudgeClient& judge, std::size_t solution, const std::vector<Case>& inputs, bool may_fail) const;
   void list(std::size_t solution);
   bool is_launched(const Mutant& mutant) const;
   std::vector<std::size_t> order() const;
-  void judge_mutant(JudgeServer& judge, Mutant& mutant);
+  void judge_mutant(JudgeClient& judge, Mutant& mutant);
   Environment environment_of(const Mutant& mutant, const std::string& schedule, double own_s) const;
-  bool judge_in_cases(JudgeServer& judge, Mutant& mutant, const Own& own);
+  bool judge_in_cases(JudgeClient& judge, Mutant& mutant, const Own& own);
   std::vector<Case> shapes_for(std::size_t solution) const;
-  void look_in_shapes(JudgeServer& judge, Mutant& mutant);
-  Answer judge_in(JudgeServer& judge, Mutant& mutant, const Case& input, const std::string& schedule,
+  void look_in_shapes(JudgeClient& judge, Mutant& mutant);
+  Answer judge_in(JudgeClient& judge, Mutant& mutant, const Case& input, const std::string& schedule,
                   const Own& own);
-  bool is_own_output(JudgeServer& judge, const Mutant& mutant, const Case& input, const std::string& schedule,
+  bool is_own_output(JudgeClient& judge, const Mutant& mutant, const Case& input, const std::string& schedule,
                      const Own& own, const Outputs& outputs);
-  const Own& known(JudgeServer& judge, std::size_t solution, Own Solution::*of,
+  const Own& known(JudgeClient& judge, std::size_t solution, Own Solution::*of,
                    const std::vector<Case>& inputs, bool may_fail);
   void tell(VerifyProgress::Step& step, double share);  // of the work that is done
 
@@ -101,7 +101,7 @@ class MutantTrials {
   TemporaryDirectory scratch_;
   Progress quiet_;
   std::optional<ClassRun> run_;
-  std::optional<Judging> judging_;
+  std::optional<CaseDispatcher> dispatcher_;
   const std::vector<HarmlessMutant>& harmless_;
   std::vector<Case> cases_, large_, shapes_;
   std::deque<Solution> solutions_;

@@ -10,8 +10,7 @@ void add_desk_command(CLI::App& app, int& /*code*/) {
   command->callback([] {
     throw UsageError(
         "this warpgrade was built without SQLite, so it can be no desk; install libsqlitecpp-dev and build "
-        "again. "
-        "Students' own runs (`warpgrade test LAB --remote HOST`) do not need it");
+        "again. Students' own runs (`warpgrade test LAB --remote HOST`) do not need it");
   });
 }
 

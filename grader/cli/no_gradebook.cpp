@@ -8,8 +8,7 @@ namespace {
 [[noreturn]] void refuse() {
   throw UsageError(
       "this warpgrade was built without SQLite, so it has no gradebook; install libsqlitecpp-dev and build "
-      "again. Points "
-      "are in the run's scores.json, and `warpgrade export` works without a gradebook");
+      "again. Points are in the run's scores.json, and `warpgrade export` works without a gradebook");
 }
 
 }  // namespace

@@ -131,26 +131,31 @@ json scored(const Policy& policy, const std::vector<Case>& cases, const Sample& 
                  {"cases", cases},
                  {"submissions", {submission}},
                  {"imagined", true}};
-  std::vector<json> records;
+  std::vector<Record> records;
   const int right = static_cast<int>(cases.size()) - sample.wrong;
   for (int i = 0; i < static_cast<int>(cases.size()); ++i) {
     const Case& spec = cases[static_cast<std::size_t>(i)];
-    json record{{"submission", {{"id", "sample"}}},
-                {"case", spec},
-                {"outcome", {{"verdict", i < right ? Verdict::kAccepted : Verdict::kWrongAnswer}}}};
+    Record& record = records.emplace_back();
+    record.submission.id = "sample";
+    record.test_case = spec;
+    record.outcome.verdict = i < right ? Verdict::kAccepted : Verdict::kWrongAnswer;
     if (sample.on_the_cpu)
-      record["outputs_by"] = {{"kernels", 0}, {"last_writer", "host"}, {"bytes", 1}, {"host_bytes", 1}};
-    const auto ratio = [](double value) { return json{{"median", value}, {"low", value}, {"high", value}}; };
-    if (const auto threshold = policy.thresholds.of(spec); threshold && i < right)
-      record[policy.ratios_key()][policy.baseline] = ratio(sample.thresholds * *threshold);
-    if (const auto wanted = policy.limit_thresholds.of(spec); wanted && i < right)
-      record["limit"] = {{"share", sample.thresholds * *wanted},
-                         {"low", sample.thresholds * *wanted},
-                         {"high", sample.thresholds * *wanted}};
+      record.outputs_by = json{{"kernels", 0}, {"last_writer", "host"}, {"bytes", 1}, {"host_bytes", 1}};
+    if (i >= right) continue;
+    // Device and host alike: whichever the policy counts.
+    const auto measured = [&](const std::string& baseline, double value) {
+      for (auto* ratios : {&record.ratios, &record.ratios_with_host})
+        std::tie((*ratios)[baseline].median, (*ratios)[baseline].low, (*ratios)[baseline].high) =
+            std::tuple(value, value, value);
+    };
+    if (const auto threshold = policy.thresholds.of(spec))
+      measured(policy.baseline, sample.thresholds * *threshold);
+    if (const auto wanted = policy.limit_thresholds.of(spec)) {
+      const double share = sample.thresholds * *wanted;
+      record.other["limit"] = {{"share", share}, {"low", share}, {"high", share}};
+    }
     for (const auto& [baseline, needed] : policy.faster_than)
-      if (i < right && baseline != policy.baseline)
-        record[policy.ratios_key()][baseline] = ratio(sample.over_gate);
-    records.push_back(std::move(record));
+      if (baseline != policy.baseline) measured(baseline, sample.over_gate);
   }
   const CountsByStudent journeys{{"sample",
                                   {sample.about.contains("refused") ? JourneyCounts{}

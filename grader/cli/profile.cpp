@@ -60,7 +60,7 @@ std::optional<DeviceRates> take_device(const ProfileOptions& options) {
 }
 
 // The record of the one case; compilation failures have one, too.
-json judge(const ProfileOptions& options, const fs::path& submission, const fs::path& run) {
+Record judge(const ProfileOptions& options, const fs::path& submission, const fs::path& run) {
   const Lab& lab = find_lab(options.lab);
   const Policy policy = load_policy(policy_file(lab, options.policy), vocabulary_of(lab));
   const std::vector<Case> cases = select_cases(lab, policy, {options.test_case}, "emulator");
@@ -89,9 +89,8 @@ json judge(const ProfileOptions& options, const fs::path& submission, const fs::
   return RunFolder(grade(grade_options).run).read_records().at(0);
 }
 
-json estimate_of(const json& record, const DeviceRates& device) {
-  return estimate_json(record.value("counters", json::object()), record.value("kernels", json::array()),
-                       device);
+json estimate_of(const Record& record, const DeviceRates& device) {
+  return estimate_json(record.counters, record.kernels, device);
 }
 
 // Of the staff's naive solution on the same case, where it is here and can be judged.
@@ -108,7 +107,7 @@ json naive_estimate(const ProfileOptions& options, const DeviceRates& device, co
 }
 
 // Adds `estimate`, and orders the findings by what curing them gains.
-void add_estimate(json& out, const ProfileOptions& options, const json& record, const DeviceRates& device,
+void add_estimate(json& out, const ProfileOptions& options, const Record& record, const DeviceRates& device,
                   const fs::path& scratch) {
   json estimate = estimate_of(record, device);
   if (!estimate.contains("refusal")) set_beside_naive(estimate, naive_estimate(options, device, scratch));
@@ -116,14 +115,12 @@ void add_estimate(json& out, const ProfileOptions& options, const json& record, 
   out["estimate"] = std::move(estimate);
 }
 
-std::string heading(const json& record) {
-  const json& spec = record.at("case");
-  return fmt::format("{}: {} on {}, {}\n", word(record.at("submission"), "id"),
-                     record.at("lab").get<std::string>(), spec.at("id").get<std::string>(),
-                     word(record.at("outcome"), "verdict"));
+std::string heading(const Record& record) {
+  return fmt::format("{}: {} on {}, {}\n", record.submission.id, record.lab, record.test_case.id,
+                     word_of(record.outcome.verdict));
 }
 
-std::string markdown(const json& record, const std::string& estimate, const std::string& table,
+std::string markdown(const Record& record, const std::string& estimate, const std::string& table,
                      const std::string& findings, const std::string& source) {
   const std::string section = estimate.empty() ? "" : fmt::format("\n## Estimate\n```\n{}```\n", estimate);
   return fmt::format("# {}{}\n```\n{}```\n\n## Findings\n```\n{}```\n\n## Source\n```\n{}```\n",
@@ -142,15 +139,15 @@ int profile(const ProfileOptions& options) {
   if (const auto done = profile_on_gpu(options)) return *done;
   const TemporaryDirectory scratch("warpgrade-profile");
   const auto device = take_device(options);
-  const json record = judge(options, options.submission, scratch.path() / "run");
-  const json& outcome = record.at("outcome");
-  const bool accepted = outcome_of(record).accepted();
+  const Record record = judge(options, options.submission, scratch.path() / "run");
+  const Outcome& outcome = record.outcome;
+  const bool accepted = outcome.accepted();
   json out = {{"schema", "warpgrade.profile.v1"},
-              {"submission", record.at("submission")},
+              {"submission", record.submission},
               {"lab", options.lab},
-              {"case", record.at("case")},
+              {"case", record.test_case},
               {"outcome", outcome},
-              {"counters", record.value("counters", json::object())}};
+              {"counters", record.counters.is_null() ? json::object() : record.counters}};
   const json& counters = out["counters"];
   const bool counted = !list(counters, "kernels").empty();
   if (device && counted && accepted) add_estimate(out, options, record, *device, scratch.path());
@@ -168,15 +165,15 @@ int profile(const ProfileOptions& options) {
   } else {
     tell("{}", heading(record));
     if (!accepted) {
-      tell("  {}\n  correct it first: {} check {} --lab {} --cases {}\n", word(outcome, "message"),
-           own_command(), shell_word(options.submission.string()), options.lab, options.test_case);
+      tell("  {}\n  correct it first: {} check {} --lab {} --cases {}\n", outcome.message, own_command(),
+           shell_word(options.submission.string()), options.lab, options.test_case);
     }
     if (!estimate.empty()) tell("\n{}", estimate);
     if (counted) fmt::print("\n{}\n{}\n{}", table, findings, source);
     if (!counted) tell("  no kernel ran to its end, so nothing was counted\n");
     if (options.output) tell("\nwritten: {}\n", (*options.output / "profile.md").string());
   }
-  if (outcome_of(record).verdict == Verdict::kJudgeFault) return kExitJudgeFault;
+  if (outcome.verdict == Verdict::kJudgeFault) return kExitJudgeFault;
   return accepted ? kExitGraded : kExitNotAccepted;
 }
 

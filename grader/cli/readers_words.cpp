@@ -138,8 +138,7 @@ Sentence::Sentence(std::string_view text) {
       });
       if (!is_name)
         throw std::invalid_argument(
-            "'{' begins a place with a name of small letters, as {n}; write {{ for the "
-            "letter itself");
+            "'{' begins a place with a name of small letters, as {n}; write {{ for the letter itself");
       end_letters();
       pieces_.push_back({kind_of(name), name});
       at = end;

@@ -24,6 +24,7 @@
 #include "course/score/gpu_model.h"
 #include "course/score/score.h"
 #include "judge/labs/registry.h"
+#include "record/view.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -94,11 +95,11 @@ int calibrate(const CalibrateOptions& options) {
   const Policy before =
       options.write ? policy_to_change(*options.write, lab) : policy_of(folder, description);
   const std::string chosen = options.baseline ? *options.baseline : policy_of(folder, description).baseline;
-  std::vector<json> records = folder.read_records();
+  std::vector<Record> records = folder.read_records();
   std::string device = description.at("device").value("name", "");
   if (options.for_gpu) {
     const DeviceRates rates = rates_of_model(*options.for_gpu);
-    records = modelled_records(records, chosen, before.ratios_key(), rates);
+    records = modelled_records(std::move(records), chosen, before.ratios_key(), rates);
     device = rates.name;
     description["device"]["name"] =
         fmt::format("{}: NOT MEASURED, what the model allows by {}", device,
@@ -135,10 +136,9 @@ int calibrate(const CalibrateOptions& options) {
 json overrides_by_submission(const json& run, const FinalGrades& finals) {
   json submissions = json::object();
   for (const json& submission : run.at("submissions")) {
-    if (submission.value("role", "student") != "student") continue;
-    const std::string id = submission.at("id");
-    std::vector<std::string> owners = submission.value("members", std::vector<std::string>{});
-    if (owners.empty()) owners.push_back(submission.value("student", id));
+    const Scored read = submission;
+    if (!read.is_students()) continue;
+    const std::vector<std::string> owners = read.people();
     json set = json::array();
     for (const std::string& owner : owners) {
       const auto found = finals.points.find(owner);
@@ -147,7 +147,7 @@ json overrides_by_submission(const json& run, const FinalGrades& finals) {
                      {"points", found->second.points.value_or(0)},
                      {"reason", found->second.reason}});
     }
-    if (!set.empty()) submissions[id] = {{"owners", owners.size()}, {"set", std::move(set)}};
+    if (!set.empty()) submissions[read.id] = {{"owners", owners.size()}, {"set", std::move(set)}};
   }
   return submissions;
 }
@@ -216,10 +216,9 @@ void add_run_commands(CLI::App& app, int& code) {
   calibrate_command
       ->add_option("--share", options->share, "of the best step's speed-up: 0.9, and 0.5 with --for")
       ->check(CLI::Range(0.01, 1.0));
-  calibrate_command->add_option(
-      "--for", options->for_gpu,
-      "a GPU that is not here, for instance T4: a share of what the model allows there, "
-      "from the emulator's counters; nothing is measured");
+  calibrate_command->add_option("--for", options->for_gpu,
+                                "a GPU that is not here, for instance T4: a share of what the model allows "
+                                "there, from the emulator's counters; nothing is measured");
   CLI::Option* baseline =
       calibrate_command->add_option("--baseline", options->baseline, "another baseline than the policy's");
   calibrate_command

@@ -20,8 +20,7 @@ void SimilarOptions::add_kept(CLI::App& command) {
   command
       .add_option(
           "--fingerprint-names", kept_names,
-          "what students are called there: pseudonyms (who is who stands in the run's secret folder), "
-          "or ids")
+          "what students are called there: pseudonyms (who is who stands in the run's secret folder), or ids")
       ->check(CLI::IsMember({"pseudonyms", "ids"}))
       ->capture_default_str();
 }

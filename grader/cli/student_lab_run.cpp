@@ -88,9 +88,9 @@ void StudentLabRun::judge() {
   options.watcher = this;
   grade(options);
   // What has no verdict for a fault of the judge is no record that was announced.
-  for (const json& record : RunFolder(options.run).read_records()) {
+  for (const Record& record : RunFolder(options.run).read_records()) {
     const std::lock_guard lock(mutex_);
-    records_.try_emplace(record.at("case").at("id").get<std::string>(), record);
+    records_.try_emplace(record.test_case.id, record);
   }
 }
 
@@ -115,12 +115,12 @@ void StudentLabRun::case_started(const std::string& case_id) {
   case_begun_ = Clock::now();
 }
 
-void StudentLabRun::case_recorded(const json& record) {
+void StudentLabRun::case_recorded(const Record& record) {
   const std::lock_guard lock(mutex_);
-  const std::string id = record.at("case").at("id");
+  const std::string& id = record.test_case.id;
   records_.insert_or_assign(id, record);
   in_work_.clear();
-  if (outcome_of(record).verdict == Verdict::kTimeLimit && stopped_at_.empty()) stopped_at_ = id;
+  if (record.outcome.verdict == Verdict::kTimeLimit && stopped_at_.empty()) stopped_at_ = id;
   changed_.notify_all();
 }
 
@@ -134,7 +134,7 @@ void StudentLabRun::wait_until_compiled() {
   changed_.wait(lock, [&] { return compiled_; });
 }
 
-const json* StudentLabRun::wait_for(const std::string& case_id) {
+const Record* StudentLabRun::wait_for(const std::string& case_id) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return ended_ || records_.contains(case_id); });
   const auto found = records_.find(case_id);
@@ -162,9 +162,9 @@ StudentProgress StudentLabRun::progress() const {
   return progress;
 }
 
-std::vector<json> StudentLabRun::records() const {
+std::vector<Record> StudentLabRun::records() const {
   const std::lock_guard lock(mutex_);
-  std::vector<json> list;
+  std::vector<Record> list;
   for (const std::string& id : cases_) {
     if (const auto found = records_.find(id); found != records_.end()) list.push_back(found->second);
   }

@@ -7,7 +7,6 @@
 #include <future>
 #include <map>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <thread>
@@ -46,14 +45,14 @@ class StudentLabRun : public StudentRun, public GradeWatcher {
   void wait_for_end() override;
   // The case's record, once there is one; null when the run ended without it, after a time limit. Throws what
   // ended the run.
-  const nlohmann::json* wait_for(const std::string& case_id);
+  const Record* wait_for(const std::string& case_id);
   StudentProgress progress() const override;
-  std::vector<nlohmann::json> records() const override;
+  std::vector<Record> records() const override;
   std::string stopped_at() const override;
 
   void compiled() override;
   void case_started(const std::string& case_id) override;
-  void case_recorded(const nlohmann::json& record) override;
+  void case_recorded(const Record& record) override;
   bool wants_to_stop() override;
 
  private:
@@ -72,7 +71,7 @@ class StudentLabRun : public StudentRun, public GradeWatcher {
   std::condition_variable changed_;
   bool compiled_ = false, ended_ = false;
   std::exception_ptr failure_;
-  std::map<std::string, nlohmann::json> records_;
+  std::map<std::string, Record> records_;
   std::string in_work_, stopped_at_;
   Clock::time_point begun_, case_begun_;
 };

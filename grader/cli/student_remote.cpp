@@ -17,6 +17,7 @@
 #include "course/ingest/unpack.h"
 #include "course/submit/pack.h"
 #include "judge/compile/submission.h"
+#include "judge/judging/figures.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -41,28 +42,34 @@ std::string plain(const json& object, const char* key) {
 }
 
 // What a desk said of a case, in the form that local runs have: fields of the right kind alone.
-json record_of(const std::string& lab, const json& line) {
-  json outcome{{"verdict", plain(line, "verdict")}, {"message", plain(line, "message")}};
-  for (const char* key : {"reason", "next_step"})
-    if (const std::string text = plain(line, key); !text.empty()) outcome[key] = text;
+Record record_of(const std::string& lab, const json& line) {
+  Record record;
+  record.lab = lab;
+  record.test_case.id = plain_line(plain(line, "id"), 80);
+  record.outcome = Outcome(verdict_named(plain(line, "verdict")), reason_named(plain(line, "reason")),
+                           plain(line, "message"), plain(line, "next_step"));
   if (const std::string output = plain(line, "output"); !output.empty())
-    outcome["details"] = {{"output", output}};
-  json record{{"lab", lab}, {"case", {{"id", plain_line(plain(line, "id"), 80)}}}, {"outcome", outcome}};
-  if (const std::string pattern = plain(line, "pattern"); !pattern.empty()) record["pattern"] = pattern;
-  for (const char* key : {"mismatches", "diagnostics"}) {
+    record.outcome.details = {{"output", output}};
+  record.pattern = plain(line, "pattern");
+  const auto objects = [&](const char* key) {
     json list = json::array();
     for (const json& item : line.value(key, json::array()))
       if (item.is_object()) list.push_back(item);
-    if (!list.empty()) record[key] = std::move(list);
-  }
-  json speed = json::object();
-  for (const char* key : {"time_us", "threshold"})
-    if (const auto found = line.find(key); found != line.end() && found->is_number()) speed[key] = *found;
-  if (const auto ratio = line.find("ratio"); ratio != line.end() && ratio->is_object())
-    speed["ratio"] = *ratio;
-  if (const std::string baseline = plain(line, "baseline"); !baseline.empty()) speed["baseline"] = baseline;
-  if (!speed.empty()) record["speed"] = std::move(speed);
+    return list;
+  };
+  record.mismatches = objects("mismatches");
+  record.diagnostics = objects("diagnostics");
   return record;
+}
+
+ScoredCase speed_of(const json& line) {
+  ScoredCase speed;
+  speed.time_us = figure(line, "time_us");
+  speed.threshold = figure(line, "threshold");
+  speed.baseline = plain(line, "baseline");
+  if (const auto ratio = line.find("ratio"); ratio != line.end() && ratio->is_object())
+    speed.ratio = {figure(*ratio, "median"), figure(*ratio, "low"), figure(*ratio, "high")};
+  return speed;
 }
 
 }  // namespace
@@ -73,8 +80,7 @@ std::string remote_host(const std::string& given) {
   if (host.empty())
     throw UsageError(
         "no host is named: give REMOTE=gpu.example.edu (warpgrade: --remote). Ask your instructor for the "
-        "host of the "
-        "course's desk, and give them your public key: `cat ~/.ssh/id_ed25519.pub`");
+        "host of the course's desk, and give them your public key: `cat ~/.ssh/id_ed25519.pub`");
   return host;
 }
 
@@ -153,7 +159,7 @@ StudentProgress RemoteLabRun::progress() const {
   return at;
 }
 
-std::vector<json> RemoteLabRun::records() const {
+std::vector<Record> RemoteLabRun::records() const {
   const std::lock_guard lock(mutex_);
   return records_;
 }
@@ -291,14 +297,11 @@ bool RemoteLabRun::heard(const json& line) {
     in_work_ = plain_line(desk::text_of(line, "case"), 80);
     case_begun_ = Clock::now();
   } else if (tell == "case") {
-    const json record = record_of(options_.lab, line.value("line", json::object()));
+    const json told = line.value("line", json::object());
     in_work_.clear();
-    if (!record["outcome"]["verdict"]
-             .get<std::string>()
-             .empty()) {  // else the policy does not show this case's
-      records_.push_back(record);
-      const json seconds = line.value("seconds", json());
-      unread_.push_back({record, seconds.is_number() ? seconds.get<double>() : 0});
+    if (!plain(told, "verdict").empty()) {  // else the policy does not show this case's
+      records_.push_back(record_of(options_.lab, told));
+      unread_.push_back({records_.back(), figure(line, "seconds"), speed_of(told)});
     }
   } else if (tell == "profile") {
     profile_ = plain(line, "text");

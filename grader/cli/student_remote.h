@@ -15,6 +15,7 @@
 
 #include "cli/student_run.h"
 #include "course/desk/connection.h"
+#include "record/view.h"
 
 namespace warpgrade {
 
@@ -39,12 +40,13 @@ class RemoteLabRun : public StudentRun {
   void wait_until_compiled() override;
   void wait_for_end() override;
   StudentProgress progress() const override;
-  std::vector<nlohmann::json> records() const override;
+  std::vector<Record> records() const override;
   std::string stopped_at() const override { return ""; }
 
   struct JudgedCase {
-    nlohmann::json record;
+    Record record;
     double seconds = 0;  // that the case took there
+    ScoredCase speed;    // what was measured there
   };
   // The next case that was judged; nothing at the end. Throws what ended the run early.
   std::optional<JudgedCase> next();
@@ -80,7 +82,7 @@ class RemoteLabRun : public StudentRun {
   std::size_t total_ = 0;
   Clock::time_point case_begun_;
   std::deque<JudgedCase> unread_;
-  std::vector<nlohmann::json> records_;
+  std::vector<Record> records_;
   std::exception_ptr failure_;
 };
 

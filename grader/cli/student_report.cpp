@@ -16,12 +16,10 @@
 #include "cli/failure_text.h"
 #include "cli/readers_words.h"
 #include "judge/compile/submission.h"
-#include "record/outcome.h"
 
 namespace warpgrade {
 namespace {
 
-using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
 // The extension of the lab's stub: Python where there is nothing else.
@@ -35,10 +33,9 @@ constexpr std::chrono::milliseconds kReportTick{200};
 constexpr std::chrono::seconds kReportQuiet{5};  // without a terminal: the longest without a line
 constexpr std::size_t kLongestMessage = 110;     // columns of the last line: the whole message stands above
 
-std::string repeat_command(const StudentRun& run, const json& record) {
-  const bool whole_lab = outcome_of(record).verdict == Verdict::kCompileError;
-  return test_command(record.at("lab"), whole_lab ? "" : record.at("case").at("id").get<std::string>(),
-                      run.folder().parent_path());
+std::string repeat_command(const StudentRun& run, const Record& record) {
+  const bool whole_lab = record.outcome.verdict == Verdict::kCompileError;
+  return test_command(record.lab, whole_lab ? "" : record.test_case.id, run.folder().parent_path());
 }
 
 // Whether make judges what lies in this folder: its targets know the tree's own submissions alone.
@@ -94,21 +91,14 @@ std::string mistake_text(const StudentRun& run, const Mistake& mistake) {
 }
 
 // "   12.3 us, 1.42x cusparse_default (1.40 to 1.44), 1.00x is wanted": of a record with what was measured.
-std::string speed_text(const json& record) {
-  const json speed = record.value("speed", json::object());
+std::string speed_text(const ScoredCase& speed) {
   std::string text;
-  const auto number = [](const json& object, const char* key) {
-    const auto found = object.find(key);
-    return found != object.end() && found->is_number() ? found->get<double>() : 0.0;
-  };
-  if (const double time = number(speed, "time_us"); time > 0) text += fmt::format("   {:.1f} us", time);
-  const json ratio = speed.value("ratio", json::object());
-  if (ratio.is_object() && number(ratio, "median") > 0)
-    text +=
-        fmt::format("{}{:.2f}x {} ({:.2f} to {:.2f})", text.empty() ? "   " : ", ", number(ratio, "median"),
-                    speed.value("baseline", "the baseline"), number(ratio, "low"), number(ratio, "high"));
-  if (const double wanted = number(speed, "threshold"); wanted > 0 && !text.empty())
-    text += fmt::format(", {:.2f}x is wanted", wanted);
+  if (speed.time_us.value_or(0) > 0) text += fmt::format("   {:.1f} us", *speed.time_us);
+  if (const auto& ratio = speed.ratio; ratio && ratio->median > 0)
+    text += fmt::format("{}{:.2f}x {} ({:.2f} to {:.2f})", text.empty() ? "   " : ", ", ratio->median,
+                        speed.over(), ratio->low.value_or(0), ratio->high.value_or(0));
+  if (speed.threshold.value_or(0) > 0 && !text.empty())
+    text += fmt::format(", {:.2f}x is wanted", *speed.threshold);
   return text;
 }
 
@@ -116,10 +106,10 @@ struct Count {
   std::size_t right = 0, unwritten = 0, failed = 0;
 };
 
-Count count(const std::vector<json>& records) {
+Count count(const std::vector<Record>& records) {
   Count count;
-  for (const json& record : records) {
-    const Verdict verdict = outcome_of(record).verdict;
+  for (const Record& record : records) {
+    const Verdict verdict = record.outcome.verdict;
     count.right += verdict == Verdict::kAccepted ? 1 : 0;
     count.unwritten += verdict == Verdict::kNotImplemented ? 1 : 0;
     count.failed += is_mistake(verdict) || verdict == Verdict::kJudgeFault ? 1 : 0;
@@ -203,9 +193,9 @@ void StudentReport::start_lab(const std::shared_ptr<StudentRun>& run) {
     print("  note: " + note + "\n");
 }
 
-void StudentReport::show_case(const json& record, double seconds) {
+void StudentReport::show_case(const Record& record, double seconds, const ScoredCase& speed) {
   const std::lock_guard lock(mutex_);
-  const Outcome outcome = outcome_of(record);
+  const Outcome& outcome = record.outcome;
   const Verdict verdict = outcome.verdict;
   if (verdict == Verdict::kNotImplemented) {
     ++unwritten_;
@@ -215,8 +205,7 @@ void StudentReport::show_case(const json& record, double seconds) {
   const std::string_view word = outcome.accepted()   ? "ok"
                                 : outcome.left_out() ? "left out"
                                                      : word_of(verdict);
-  print(fmt::format("  {:<16}{:<28}{:>7.2f} s{}\n", word, record.at("case").at("id").get<std::string>(),
-                    seconds, speed_text(record)));
+  print(fmt::format("  {:<16}{:<28}{:>7.2f} s{}\n", word, record.test_case.id, seconds, speed_text(speed)));
 }
 
 void StudentReport::end_lab(StudentRun& run) {
@@ -227,14 +216,13 @@ void StudentReport::end_lab(StudentRun& run) {
 }
 
 void StudentReport::print_mistakes(const StudentRun& run) {
-  const std::vector<json> records = run.records();
+  const std::vector<Record> records = run.records();
   if (unwritten_ > 0)
     print(fmt::format("  not written yet: {} case{}\n", unwritten_, unwritten_ == 1 ? "" : "s"));
   for (const Mistake& mistake : sort_by_mistake(records)) print(mistake_text(run, mistake));
   if (const std::string stopped = run.stopped_at(); !stopped.empty() && records.size() < run.total()) {
     print(fmt::format(
-        "  stopped at the time limit of {}: {} more cases of {} were not run (an official run goes "
-        "on)\n",
+        "  stopped at the time limit of {}: {} more cases of {} were not run (an official run goes on)\n",
         stopped, run.total() - records.size(), run.lab()));
   }
   print(printed_text(records));
@@ -252,14 +240,13 @@ std::string StudentReport::last_line() const {
   for (const std::shared_ptr<StudentRun>& each : runs_) {
     const StudentRun& run = *each;
     const std::string& lab = run.lab();
-    const std::vector<json> records = run.records();
+    const std::vector<Record> records = run.records();
     const Count counted = count(records);
     if (const std::vector<Mistake> mistakes = sort_by_mistake(records); !mistakes.empty()) {
-      const json& first = mistakes.front().record;
+      const Record& first = mistakes.front().record;
       return fmt::format("fix first ({} of {} cases of {} fail): {}: {} -- again: {}", counted.failed,
-                         records.size(), lab, first.at("outcome").at("verdict").get<std::string>(),
-                         one_line(reader_words().of(first.at("outcome").value("message", ""))),
-                         repeat_command(run, first));
+                         records.size(), lab, word_of(first.outcome.verdict),
+                         one_line(reader_words().of(first.outcome.message)), repeat_command(run, first));
     }
     if (counted.right > 0) right += fmt::format("{}{} ({})", right.empty() ? "" : ", ", lab, counted.right);
     if (counted.unwritten > 0)

@@ -6,13 +6,13 @@
 #include <filesystem>
 #include <memory>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "cli/mistakes.h"
 #include "cli/student_run.h"
+#include "record/view.h"
 
 namespace warpgrade {
 
@@ -30,8 +30,9 @@ class StudentReport {
 
   // Starts the lab's run and returns when its submission is compiled.
   void start_lab(const std::shared_ptr<StudentRun>& run);
-  // A line of the case that `record` is of. `seconds`: how long its record was waited for.
-  void show_case(const nlohmann::json& record, double seconds);
+  // A line of the case that `record` is of. `seconds`: how long its record was waited for. `speed`: what was
+  // measured, and where the policy wants more.
+  void show_case(const Record& record, double seconds, const ScoredCase& speed = {});
   // Returns when nothing of the lab's run is at work any more, and its mistakes are told.
   void end_lab(StudentRun& run);
 

@@ -3,10 +3,11 @@
 
 #include <cstddef>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "record/record.h"
 
 namespace warpgrade {
 
@@ -34,7 +35,7 @@ class StudentRun {
   virtual void wait_for_end() = 0;
   virtual StudentProgress progress() const = 0;
   // In the order of the cases.
-  virtual std::vector<nlohmann::json> records() const = 0;
+  virtual std::vector<Record> records() const = 0;
   // The case whose time limit ended the run, "" without one.
   virtual std::string stopped_at() const = 0;
 };

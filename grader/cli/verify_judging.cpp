@@ -78,13 +78,11 @@ json VerifyJudging::judge(const std::vector<Expected>& submissions, const std::s
   const auto cases = select_cases(find_lab(lab_.name), policy(), options.cases, backend).size();
   step.expect(static_cast<int>(submissions.size()), static_cast<int>(cases), options.until_refused);
   const GradeSummary summary = grade(options);
-  for (const json& record : RunFolder(summary.run).read_records()) {
-    Verdicts& of = found[record.at("submission").at("id")];
-    const std::string id = record.at("case").at("id");
-    of.cases[id] = record.value("wall_s", 0.0);
-    const json& outcome = record.at("outcome");
-    of.words.try_emplace(outcome.at("verdict").get<Verdict>(),
-                         fmt::format("case {}: {}", id, outcome.value("message", "")));
+  for (const Record& record : RunFolder(summary.run).read_records()) {
+    Verdicts& of = found[record.submission.id];
+    of.cases[record.test_case.id] = record.wall_s.value_or(0);
+    of.words.try_emplace(record.outcome.verdict,
+                         fmt::format("case {}: {}", record.test_case.id, record.outcome.message));
   }
   return summary.scores;
 }

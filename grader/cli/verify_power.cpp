@@ -33,8 +33,8 @@ std::string words_of(const std::vector<declared::CasePower>& powers) {
     for (const declared::InputReplaced& one : power.inputs) tried += one.tried;
   }
   return fmt::format(
-      "the check allows less than outputs differ by ({}), and finds inputs of which a sixteenth is "
-      "not read ({} tried in {} cases)",
+      "the check allows less than outputs differ by ({}), and finds inputs of which a sixteenth is not read "
+      "({} tried in {} cases)",
       largest, tried, powers.size());
 }
 

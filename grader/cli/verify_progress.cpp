@@ -91,14 +91,14 @@ void VerifyProgress::Step::case_started(const std::string& case_id) {
   at_ = "case " + case_id;
 }
 
-void VerifyProgress::Step::case_recorded(const nlohmann::json& record) {
+void VerifyProgress::Step::case_recorded(const Record& record) {
   const std::lock_guard lock(progress_.mutex_);
-  const std::string submission = record.at("submission").at("id");
-  const bool ends = until_refused_.contains(submission) && !outcome_of(record).accepted();
+  const std::string& submission = record.submission.id;
+  const bool ends = until_refused_.contains(submission) && !record.outcome.accepted();
   const int more = ends ? cases_of_each_ - judged_of_[submission] : 1;
   judged_of_[submission] += more;
   judged_ += more;
-  at_ = fmt::format("{}, case {}", submission, record.at("case").at("id").get<std::string>());
+  at_ = fmt::format("{}, case {}", submission, record.test_case.id);
 }
 
 // Called with the lock held.

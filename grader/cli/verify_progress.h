@@ -34,7 +34,7 @@ class VerifyProgress {
 
     void compiled() override;
     void case_started(const std::string& case_id) override;
-    void case_recorded(const nlohmann::json& record) override;
+    void case_recorded(const Record& record) override;
 
    private:
     friend class VerifyProgress;

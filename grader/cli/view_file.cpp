@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
@@ -27,19 +29,17 @@ json parsed(const std::string& text) {
   return too_deep ? json() : value;
 }
 
-// Whether every format can be made: each is tried, so that a field of another kind is told here.
+// Whether every format can be made: reading tells a field of another kind.
 bool can_be_exported(const json& view) {
   try {
     if (view.value("schema", "") != kSchema || !view.at("cases").is_array() ||
         !view.at("person").at("id").is_string())
       return false;
-    gradescope_results(view);
-    autolab_scores(view);
-    prairielearn_results(view);
-    junit_xml({view});
-    github_annotations(view, "");
-    github_summary(view);
-    return true;
+    for (const char* key : {"run", "lab", "points", "max_points", "verdict", "made_from"})
+      if (!view.contains(key)) return false;
+    const std::vector<ScoredCase> cases = View(view).cases;
+    return std::ranges::none_of(
+        cases, [](const ScoredCase& line) { return line.id.empty() || line.verdict.empty(); });
   } catch (const json::exception&) {
     return false;
   }

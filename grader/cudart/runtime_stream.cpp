@@ -12,26 +12,26 @@ namespace warpgrade::cudart {
 namespace {
 
 // Whether the host waits or asks.
-enum class Patience { waits, asks };
+enum class Waiting { waits, asks };
 
 // What is held and has not reached the backend: waited for, or cudaErrorNotReady.
-cudaError_t look_at_held(const Stream& stream, Patience patience) {
-  if (patience == Patience::waits) return wait_for_held(stream);
+cudaError_t look_at_held(const Stream& stream, Waiting waiting) {
+  if (waiting == Waiting::waits) return wait_for_held(stream);
   return is_held(stream) ? cudaErrorNotReady : cudaSuccess;
 }
-cudaError_t look_at_held(const Event& event, Patience patience) {
-  if (patience == Patience::waits) return wait_for(event.held);
+cudaError_t look_at_held(const Event& event, Waiting waiting) {
+  if (waiting == Waiting::waits) return wait_for(event.held);
   return is_reached(event.held) ? cudaSuccess : cudaErrorNotReady;
 }
 
-cudaError_t look_at(cudaStream_t handle, Patience patience) {
+cudaError_t look_at(cudaStream_t handle, Waiting waiting) {
   CUDART_RETURN_IF_STICKY();
   const Stream* stream = find_stream(handle);
   if (stream == nullptr) return record(cudaErrorInvalidResourceHandle);
   if (const cudaError_t error = refuse_wait_in_capture(handle); error != cudaSuccess) return record(error);
-  if (const cudaError_t error = look_at_held(*stream, patience); error != cudaSuccess) return record(error);
-  return record(patience == Patience::waits ? backend().synchronize_stream(stream->in_backend)
-                                            : backend().query_stream(stream->in_backend));
+  if (const cudaError_t error = look_at_held(*stream, waiting); error != cudaSuccess) return record(error);
+  return record(waiting == Waiting::waits ? backend().synchronize_stream(stream->in_backend)
+                                          : backend().query_stream(stream->in_backend));
 }
 
 // Another process carries out what is before the record: nothing tells here when it has.
@@ -40,9 +40,9 @@ cudaError_t await(const SharedEvent& event, uint64_t record) {
   return cudaSuccess;
 }
 
-cudaError_t look_at_shared(const SharedEvent& event, Patience patience) {
+cudaError_t look_at_shared(const SharedEvent& event, Waiting waiting) {
   const uint64_t last = event.recorded.load();
-  if (patience == Patience::waits) return await(event, last);
+  if (waiting == Waiting::waits) return await(event, last);
   return event.has_reached(last) ? cudaSuccess : cudaErrorNotReady;
 }
 
@@ -52,16 +52,16 @@ cudaError_t wait_for_shared(Stream& stream, const std::shared_ptr<SharedEvent>& 
   return run_beside(stream, [event, last](StreamId) { return await(*event, last); });
 }
 
-cudaError_t look_at(cudaEvent_t handle, Patience patience) {
+cudaError_t look_at(cudaEvent_t handle, Waiting waiting) {
   CUDART_RETURN_IF_STICKY();
   Event* event = find_event(handle);
   if (event == nullptr) return record(cudaErrorInvalidResourceHandle);
   if (const cudaError_t error = refuse_captured_event(*event); error != cudaSuccess) return record(error);
-  if (event->shared) return record(look_at_shared(*event->shared, patience));
+  if (event->shared) return record(look_at_shared(*event->shared, waiting));
   if (!event->recorded) return cudaSuccess;
-  if (const cudaError_t error = look_at_held(*event, patience); error != cudaSuccess) return record(error);
-  return record(patience == Patience::waits ? backend().synchronize_event(event->in_backend)
-                                            : backend().query_event(event->in_backend));
+  if (const cudaError_t error = look_at_held(*event, waiting); error != cudaSuccess) return record(error);
+  return record(waiting == Waiting::waits ? backend().synchronize_event(event->in_backend)
+                                          : backend().query_event(event->in_backend));
 }
 
 // The stream holds an event that is behind a host function of another stream until that is reached.
@@ -110,10 +110,10 @@ cudaError_t cudaStreamDestroy(cudaStream_t handle) {
   return record(backend().destroy_stream(in_backend));
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-  return look_at(stream, Patience::waits);
+  return look_at(stream, Waiting::waits);
 }
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
-  return look_at(stream, Patience::asks);
+  return look_at(stream, Waiting::asks);
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream_handle, cudaEvent_t event_handle, unsigned flags) {
   CUDART_RETURN_IF_STICKY();
@@ -132,7 +132,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream_handle, cudaEvent_t event_ha
   return record(run_in_order(*stream, wait));
 }
 cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void*, size_t, unsigned) {
-  const cudaError_t error = look_at(stream, Patience::asks);
+  const cudaError_t error = look_at(stream, Waiting::asks);
   return error == cudaErrorNotReady ? cudaSuccess : error;
 }
 cudaError_t cudaStreamGetFlags(cudaStream_t handle, unsigned* flags) {
@@ -263,10 +263,10 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   return cudaEventRecordWithFlags(event, stream, 0);
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
-  return look_at(event, Patience::waits);
+  return look_at(event, Waiting::waits);
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) {
-  return look_at(event, Patience::asks);
+  return look_at(event, Waiting::asks);
 }
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
   CUDART_RETURN_IF_STICKY();

@@ -155,9 +155,4 @@ struct Case : typed::Object {
   }
 };
 
-// Of a run, as run.json lists them.
-inline std::vector<Case> cases_of(const nlohmann::json& run) {
-  return run.value("cases", nlohmann::json::array()).get<std::vector<Case>>();
-}
-
 }  // namespace warpgrade

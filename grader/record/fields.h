@@ -21,7 +21,8 @@
 
 namespace warpgrade::typed {
 
-// What has such a table derives from it.
+// What is written again derives from it. What does not is read alone: it passes over what it does not know,
+// and throws json::type_error for a field of another type.
 struct Object {
   nlohmann::json other;
   bool operator==(const Object&) const = default;
@@ -41,11 +42,27 @@ constexpr Field<Struct, Value> field(std::string_view name, Value Struct::*place
   return {name, place, help, older};
 }
 
+// A table of the struct's own names, without words: of what no schema tells.
+#define WARPGRADE_FIELD(name)                       \
+  , std::tuple {                                    \
+    warpgrade::typed::field(#name, &This::name, "") \
+  }
+#define WARPGRADE_FIELDS(Struct, ...)                                                                   \
+  using This = Struct;                                                                                  \
+  static constexpr auto fields() {                                                                      \
+    return std::tuple_cat(std::tuple<>()                                                                \
+                              NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(WARPGRADE_FIELD, __VA_ARGS__))); \
+  }                                                                                                     \
+  friend void from_json(const nlohmann::json& json, Struct& value) {                                    \
+    value = warpgrade::typed::from_object<Struct>(json);                                                \
+  }
+
 template <class T>
-concept HasFields = requires(const T& t) {
+concept HasFields = requires {
   T::fields();
-  t.other;
 };
+template <class T>
+concept IsObject = HasFields<T> && std::is_base_of_v<Object, T>;
 
 template <class T>
 struct IsOptional : std::false_type {};
@@ -107,7 +124,7 @@ nlohmann::json to_value(const T& value);
 template <class T>
 bool take(const nlohmann::json& json, T& value);
 
-template <HasFields T>
+template <IsObject T>
 nlohmann::json to_object(const T& value) {
   static const T kDefault;
   nlohmann::json json = value.other.is_object() ? value.other : nlohmann::json::object();
@@ -131,11 +148,16 @@ T from_object(const nlohmann::json& json) {
     const std::string& name = entry.key();
     const nlohmann::json& part = entry.value();
     const auto takes = [&](const auto& each) {
-      return (each.name == name || (!each.older.empty() && each.older == name)) &&
-             take(part, value.*each.place);
+      if (each.name != name && (each.older.empty() || each.older != name)) return false;
+      const bool taken = take(part, value.*each.place);
+      if constexpr (!IsObject<T>)
+        if (!taken && !part.is_null())
+          throw nlohmann::json::type_error::create(302, "`" + name + "` is of another type", &part);
+      return taken;
     };
-    if (!std::apply([&](const auto&... each) { return (takes(each) || ...); }, T::fields()))
-      value.other[name] = part;
+    const bool taken = std::apply([&](const auto&... each) { return (takes(each) || ...); }, T::fields());
+    if constexpr (IsObject<T>)
+      if (!taken) value.other[name] = part;
   }
   return value;
 }
@@ -220,7 +242,7 @@ bool take(const nlohmann::json& json, T& value) {
   }
 }
 
-template <HasFields T>
+template <IsObject T>
 void to_json(nlohmann::json& json, const T& value) {
   json = to_object(value);
 }

@@ -86,16 +86,14 @@ struct Timing : typed::Object {
         field("void_redone", &Timing::void_redone, "runs that had no clock and were done again"),
         field("phases", &Timing::phases,
               "seconds of the timed phase: `inputs` (inputs drawn, outputs poisoned), `switch` (processes "
-              "stopped "
-              "and continued), `commands` (the measured runs), `processes` (the next process pair takes its "
-              "place and plans), `replan`, `checks`, `gpu_state`"),
+              "stopped and continued), `commands` (the measured runs), `processes` (the next process pair "
+              "takes its place and plans), `replan`, `checks`, `gpu_state`"),
         field(
             "samples", &Timing::samples,
             "one array a series, in order of measurement: `process` (the process pair), `submission_us`, "
             "`submission_event_us`, `submission_clock_us`, `submission_host_us`, `baseline_us` and "
             "`baseline_host_us` (by baseline name), `checked_closely` (1 for pairs that the seed chose for "
-            "the "
-            "lab's closest check), `replanned` (1 for pairs before which the submission planned anew), "
+            "the lab's closest check), `replanned` (1 for pairs before which the submission planned anew), "
             "`inputs` (0 for the case's own inputs, k for the lab's k-th hard ones), and `clocks`: `{sm_mhz, "
             "memory_mhz, temperature_c, throttle_reasons}` at the start and end"),
     };
@@ -158,19 +156,16 @@ struct Verification : typed::Object {
         field("cells_checked", &Verification::cells_checked, "over all runs"),
         field("max_error_over_bound", &Verification::max_error_over_bound,
               "the largest error of an accepted cell (or row of a product) over its bound, above 1 only for "
-              "the "
-              "few cells that may (`judge/labs/spmm/README.md`)"),
+              "the few cells that may (`judge/labs/spmm/README.md`)"),
         field("max_rms_over_limit", &Verification::max_rms_over_limit,
               "of labs that look at root mean squares, the largest one over its limit"),
         field("order", &Verification::order,
               "of labs whose order follows from the seed, the plans, checked runs and the timed phase: `plan "
-              "run "
-              "timed run \\| plan run`"),
+              "run timed run \\| plan run`"),
         field("timed", &Verification::timed,
               "of declared labs on a GPU, who said what was right in how many timed repetitions "
               "(`judge/labs/declared/README.md`): `oracle`, `baseline`, `asked_again` (outputs differed, and "
-              "the "
-              "oracle decided), `baseline_max_error_over_bound`")};
+              "the oracle decided), `baseline_max_error_over_bound`")};
   }
 };
 
@@ -251,26 +246,21 @@ struct Record : typed::Object {
         field("sandbox", &Record::sandbox, "`bubblewrap` or `unsandboxed`"),
         field("host_isolation", &Record::host_isolation,
               "`executor`: host code ran in a process without a GPU, times and findings are a trusted "
-              "process's; "
-              "`direct` (`grade --direct`): they are the submission's own word. Absent in records from "
-              "before the "
-              "executor"),
-        field(
-            "isolation", &Record::isolation,
-            "the protections under which it was judged: `{sandbox, namespaces, cgroup, pause, seccomp, "
-            "missing}`: sandbox `bubblewrap` or `none`; cgroup `{version, controllers, how}`, version `1`, "
-            "`2`, "
-            "`1+2` (limits from 1, freezing and killing from 2) or `none`, controllers of `memory`, `pids`, "
-            "`cpu`; pause `freezer` or `SIGSTOP`; missing: what this machine did not give, of `sandbox`, "
-            "`memory`, `processes`, `cpu`, `freezer`, `seccomp`. Absent in older records"),
+              "process's; `direct` (`grade --direct`): they are the submission's own word. Absent in records "
+              "from before the executor"),
+        field("isolation", &Record::isolation,
+              "the protections under which it was judged: `{sandbox, namespaces, cgroup, pause, seccomp, "
+              "missing}`: sandbox `bubblewrap` or `none`; cgroup `{version, controllers, how}`, version `1`, "
+              "`2`, `1+2` (limits from 1, freezing and killing from 2) or `none`, controllers of `memory`, "
+              "`pids`, `cpu`; pause `freezer` or `SIGSTOP`; missing: what this machine did not give, of "
+              "`sandbox`, `memory`, `processes`, `cpu`, `freezer`, `seccomp`. Absent in older records"),
         field("seed_commitment", &Record::seed_commitment,
               "SHA-256 of the hidden seed (the seed itself stays with the judge until the run is closed)"),
         field("toolchain", &Record::toolchain, "`{nvcc, arch, flags}`"),
         field("node", &Record::node, "on Slurm: the node's name there"),
         field("device", &Record::device,
               "`{name, uuid, driver, sm_count, memory_bytes, l2_bytes, mig, ecc}` on a GPU, `mig` and `ecc` "
-              "where "
-              "NVIDIA's library tells; `{name, threads}` on the emulator"),
+              "where NVIDIA's library tells; `{name, threads}` on the emulator"),
         field("started_at", &Record::started_at, "UTC time, of older records"),
         field("recorded_at", &Record::recorded_at, "UTC time"),
         field("wall_s", &Record::wall_s, "of the whole case"),
@@ -287,17 +277,15 @@ struct Record : typed::Object {
             "what the submission's calls took: `{total_s, limit_s, load, busy}`: `total_s` of `limit_s` (the "
             "policy's `case_s`); `load`: threads that ran or wanted to run on the machine, the mean over the "
             "last command, or over the case where `limit_s` was used up; `busy`: more than cores, or nobody "
-            "can "
-            "tell (a quota), so that a `time_limit` is tried again. Absent in older records"),
+            "can tell (a quota), so that a `time_limit` is tried again. Absent in older records"),
         field(
             "outputs_by", &Record::outputs_by,
             "who wrote the outputs last, in the worst checked run (`judge/executor/README.md`, Who wrote the "
             "outputs). Absent with `--direct`, in older records, and where no checked run came to its end"),
         field("unordered_work", &Record::unordered_work,
               "work that nothing orders before the end of a checked run, of the run that left most: "
-              "`{commands, "
-              "last}`: how many commands, and one of them with its stream. Absent where there is none "
-              "(`judge/executor/README.md`, What a run leaves behind)"),
+              "`{commands, last}`: how many commands, and one of them with its stream. Absent where there is "
+              "none (`judge/executor/README.md`, What a run leaves behind)"),
         field("timing", &Record::timing, "only when measured"),
         field("ratios", &Record::ratios, "speed-ups by baseline"),
         field("ratios_with_host", &Record::ratios_with_host,
@@ -310,19 +298,16 @@ struct Record : typed::Object {
         field("kernels", &Record::kernels, "what ptxas reported, as in compile.json"),
         field("estimate", &Record::estimate,
               "emulator with `levels` among its checks: what `course/profile/estimate_json.h` says of the "
-              "time on "
-              "a GPU (`us`, `low_us`, `high_us`, `bound`, `without`, or `refusal`) and `text`, the same in "
-              "sentences; never part of a score"),
+              "time on a GPU (`us`, `low_us`, `high_us`, `bound`, `without`, or `refusal`) and `text`, the "
+              "same in sentences; never part of a score"),
         field(
             "counters", &Record::counters,
             "emulator only: totals, and `kernels`: one object a kernel, each with its `lines` (those that "
-            "matter "
-            "with their `source`) and `buffers` ([what each figure "
-            "means](../../emulator/src/report/README.md)), and `findings`: what makes them slow, `{disease, "
-            "kernel, severity, message, advice, places}`, `disease` (the performance problem; the key keeps "
-            "the "
-            "name that older readers know) being `divergence`, `uncoalesced`, `redundant`, `imbalance`, "
-            "`bank_conflicts` or `contention` and a place `{file, line, text, share}`"),
+            "matter with their `source`) and `buffers` ([what each figure "
+            "means](../../emulator/src/report/README.md)), and `findings`: what makes them slow, `{problem, "
+            "kernel, severity, message, advice, places}`, `problem` (in older records `disease`) being "
+            "`divergence`, `uncoalesced`, `redundant`, `imbalance`, `bank_conflicts` or `contention` and a "
+            "place `{file, line, text, share}`"),
         field(
             "diagnostics", &Record::diagnostics,
             "what the emulator's checks found, one object a mistake; on either backend also what the runner "
@@ -331,9 +316,9 @@ struct Record : typed::Object {
             "nobody read)"),
         field("cause_search", &Record::cause_search,
               "of a wrong answer on the emulator without a finding that explains it: `{schedules, found, "
-              "wall_s}`, "
-              "how the case ran again (`WARPEMU_SCHEDULE`, with every check). What was found stands first in "
-              "`diagnostics`, with its `schedule`, and first in the message; the verdict stays"),
+              "wall_s}`, how the case ran again (`WARPEMU_SCHEDULE`, with every check). What was found "
+              "stands first in `diagnostics`, with its `schedule`, and first in the message; the verdict "
+              "stays"),
         field("judge_faults", &Record::judge_faults,
               "only with reason `judge_fault_twice`: what each of two judges said, or how it ended"),
         field("outputs_noted", &Record::outputs_noted,

@@ -1,4 +1,4 @@
-"""The desk's runs on a real Slurm: a standing array of tasks takes them, ends when idle, and may die.
+"""The desk's runs on a real Slurm: an array of tasks takes them, ends when idle, and may die.
 
 slurm_cluster.py says what they need.
 """

@@ -22,7 +22,7 @@ def test_it_names_the_line_of_an_uncoalesced_access(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     printed = json.loads(done.stdout)
     assert printed["outcome"]["verdict"] == "accepted"
-    finding = next(f for f in printed["counters"]["findings"] if f["disease"] == "uncoalesced")
+    finding = next(f for f in printed["counters"]["findings"] if f["problem"] == "uncoalesced")
     store = line_of(NAIVE / "spmm.cu", "] = sum;")
     assert {p["line"]: p["text"] for p in finding["places"]}[
         store

@@ -131,7 +131,7 @@ def test_a_right_program_ends_with_the_command_that_hands_it_in(tmp_path: Path) 
     seconds = [float(line.split()[-2]) for line in done.stdout.splitlines() if line.startswith("  ok")]
     assert len(seconds) == 12
     assert sum(second > 0 for second in seconds) > 5, done.stdout
-    assert "student_test.cpp" not in done.stdout
+    assert "test_command.cpp" not in done.stdout
 
 
 def test_an_offset_in_32_bits_is_found_on_the_emulator(tmp_path: Path) -> None:

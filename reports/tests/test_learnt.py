@@ -17,7 +17,7 @@ from warpgrade_reports.page import render_pages
 from warpgrade_reports.reading import read_run
 from warpgrade_reports.similarity import Comparison
 
-FINDING = {"disease": "uncoalesced", "kernel": "k", "severity": 3.0, "message": "m", "advice": "Let neighbours load."}
+FINDING = {"problem": "uncoalesced", "kernel": "k", "severity": 3.0, "message": "m", "advice": "Let neighbours load."}
 
 
 @pytest.fixture(scope="module")

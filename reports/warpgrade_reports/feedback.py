@@ -29,7 +29,7 @@ from warpgrade_reports import format as fmt
 from warpgrade_reports.inject import inject
 from warpgrade_reports.publishing import publish, refuse_strangers, sweep
 from warpgrade_reports.source import ReportInputError, parse_node
-from warpgrade_reports.text import is_plain_json, lines_of, plain_line
+from warpgrade_reports.text import is_plain_json, lines_of, plain_line, problem_of
 from warpgrade_reports.verdicts import THRESHOLD_LABELS, style_of
 from warpgrade_reports.view_charts import View, speed_charts
 from warpgrade_reports.workers import in_processes, processes_for
@@ -202,7 +202,9 @@ def _problems(view: View) -> list[dict[str, Any]]:
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for case in view["cases"]:
         for finding in case.get("findings", []):
-            found.setdefault((finding.get("disease", ""), finding.get("kernel", "")), {**finding, "case": case["id"]})
+            problem = problem_of(finding)
+            told = {**finding, "problem": problem, "case": case["id"]}
+            found.setdefault((problem, finding.get("kernel", "")), told)
     return list(found.values())
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from warpgrade_reports.model import CaseResult, Submission
 from warpgrade_reports.source import finite
-from warpgrade_reports.text import plain_text
+from warpgrade_reports.text import plain_text, problem_of
 
 _TITLES = {
     "divergence": "divergence",
@@ -117,7 +117,7 @@ def findings_of(submission: Submission) -> list[Finding]:
     cases: dict[tuple[str, str], int] = {}
     for case in submission.cases:
         for item in _objects(case.counters, "findings"):
-            key = (_text(item, "disease"), _text(item, "kernel"))
+            key = (problem_of(item), _text(item, "kernel"))
             cases[key] = cases.get(key, 0) + 1
             if key not in worst or _number(item, "severity") > _number(worst[key][1], "severity"):
                 worst[key] = (case, item)

@@ -7,8 +7,8 @@ JSON allows in its strings (RFC 8259, section 7): nothing of the product calls i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import TypeVar, cast
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeVar, cast
 
 T = TypeVar("T")
 
@@ -66,3 +66,9 @@ def lines_of(text: str) -> list[str]:
 def json_lines(text: str) -> Iterator[tuple[int, str]]:
     """The lines of JSON in a text with their numbers, from 1; empty ones are left out."""
     return ((number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip())
+
+
+def problem_of(finding: Mapping[str, Any]) -> str:
+    """Which performance problem a finding of the counters is. Older records call it `disease`."""
+    problem = finding.get("problem", finding.get("disease"))
+    return problem if isinstance(problem, str) else ""

@@ -20,7 +20,7 @@ from warpgrade_reports.gpu_counters import GpuCounters, read_gpu_counters
 from warpgrade_reports.limit_reading import read_limit
 from warpgrade_reports.model import ACCEPTED, Interval, Limit
 from warpgrade_reports.source import Node, finite, parse_node, read_node, read_raw
-from warpgrade_reports.text import json_lines, lines_of, plain_line, plain_text
+from warpgrade_reports.text import json_lines, lines_of, plain_line, plain_text, problem_of
 from warpgrade_reports.untrusted import files_below, read_plain
 
 MANIFEST = "submission.yaml"
@@ -269,7 +269,7 @@ def _judged(record: Mapping[str, Any]) -> tuple[str, Judged]:
         warp_instructions=finite(counters.get("warp_instructions")),
         bound=str(estimate.get("bound") or ""),
         counters=totals_of([counters]),
-        problems=frozenset(str(found.get("disease", "")) for found in counters.get("findings", ())),
+        problems=frozenset(problem_of(found) for found in counters.get("findings", ())),
     )
 
 

@@ -18,6 +18,7 @@
 #include "course/batch/run_seed.h"
 #include "course/ingest/ingest.h"
 #include "course/ingest/times.h"
+#include "record/view.h"
 #include "warpgrade/datasets/cache.h"
 #include "warpgrade/datasets/catalog.h"
 #include "warpgrade/datasets/csr_file.h"
@@ -48,10 +49,8 @@ void require_toolchain_of_the_emulator(const Toolchain& toolchain) {
   if (fs::exists(runtime)) return;
   throw UsageError(
       "{} is CUDA {} now, and this build was made with another: {} is not there. Another CUDA came into the "
-      "environment "
-      "(PATH, CUDA_HOME, WARPGRADE_NVCC) after `make build`: set WARPGRADE_NVCC to the nvcc of the build, or "
-      "run `make "
-      "clean build`",
+      "environment (PATH, CUDA_HOME, WARPGRADE_NVCC) after `make build`: set WARPGRADE_NVCC to the nvcc of "
+      "the build, or run `make clean build`",
       toolchain.nvcc.string(), toolchain.version, runtime.string());
 }
 
@@ -60,8 +59,7 @@ void refuse_mutants() {
   if (std::getenv("WARPEMU_MUTANT") != nullptr)
     throw UsageError(
         "WARPEMU_MUTANT is set: the emulator would run changed programs. Grading never does: unset it. To "
-        "try a "
-        "lab's cases on mutants, run `warpgrade labs mutants LAB`");
+        "try a lab's cases on mutants, run `warpgrade labs mutants LAB`");
 }
 
 }  // namespace
@@ -113,8 +111,7 @@ void ClassRun::choose_isolation() {
   if (options_.direct && policy_.host_isolation != "any") {
     throw UsageError(
         "--direct: this policy demands host code apart from the GPU, which is what makes times trustworthy; "
-        "put "
-        "`host_isolation: any` into a policy of your own and name it with --policy");
+        "put `host_isolation: any` into a policy of your own and name it with --policy");
   }
   const fs::path executor = executor_directory() / "warpgrade-executor";
   if (!options_.direct && !options_.judged_elsewhere && !fs::is_regular_file(executor)) {
@@ -309,7 +306,7 @@ void ClassRun::resume() {
   for (const char* key : {"lab", "backend", "sandbox", "harness", "toolchain", "definition", "submissions",
                           "policy", "speed_measured"})
     if (before.value(key, json()) != now.value(key, json())) note(key);
-  if (cases_of(before) != cases_of(now)) note("cases");
+  if (Run(before).cases != Run(now).cases) note("cases");
   run_ = before;
   // A class may change: ids of attempts stay with their contents, so that what was recorded stays right.
   const bool other_class = changed == "submissions" && options_.class_in_run;
@@ -323,8 +320,8 @@ void ClassRun::resume() {
   }
   if (!options_.fresh_on_change) {
     throw UsageError(
-        "{} was made with other inputs ({} changed); choose another run folder, or give --fresh to move "
-        "the old one aside",
+        "{} was made with other inputs ({} changed); choose another run folder, or give --fresh to move the "
+        "old one aside",
         folder_.root().string(), changed);
   }
   move_aside();
@@ -377,7 +374,7 @@ PolicyVocabulary vocabulary_of(const Lab& lab) {
 
 PolicyVocabulary vocabulary_of(const json& run) {
   PolicyVocabulary known = vocabulary_of(find_lab(run.at("lab")));
-  for (const Case& spec : cases_of(run)) {
+  for (const Case& spec : Run(run).cases) {
     known.datasets.insert(spec.dataset);
     known.run_cases.insert(spec.id);
     if (!spec.set.empty()) known.sets.insert(spec.set);
@@ -405,8 +402,7 @@ void require_datasets(const Lab& lab, const Policy& policy, const fs::path& cach
     if (file.empty()) {
       throw UsageError(
           "{}: this machine has no dataset {}; import it with `warpgrade data import FILE --name {}` "
-          "(`warpgrade data "
-          "list` names those of the catalogue)",
+          "(`warpgrade data list` names those of the catalogue)",
           spec.place, spec.dataset, spec.dataset);
     }
     lab.check_dataset(spec, file);

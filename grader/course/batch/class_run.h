@@ -1,5 +1,5 @@
 // A run of a class, opened: what is judged, on what, under which policy. The same inputs go on with an
-// earlier run; others are refused. Compiling and judging: judging.h.
+// earlier run; others are refused. Compiling and judging: case_dispatcher.h.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -22,7 +22,7 @@
 #include "base/parallel.h"
 #include "base/process.h"
 #include "base/waiting.h"
-#include "course/batch/judging.h"
+#include "course/batch/case_dispatcher.h"
 #include "course/score/score.h"
 #include "judge/sandbox/usable_cores.h"
 
@@ -99,20 +99,20 @@ class ReadyQueue {
 class LocalGrading {
  public:
   explicit LocalGrading(const GradeOptions& options)
-      : progress_(options.quiet), run_(options, progress_), judging_(run_, progress_) {}
+      : progress_(options.quiet), run_(options, progress_), dispatcher_(run_, progress_) {}
 
   GradeSummary execute() {
     size_t before = run_.submissions().size() * run_.cases().size();
     for (size_t i = 0; i < run_.submissions().size(); ++i) {
-      const size_t missing = judging_.missing(i).size();
+      const size_t missing = dispatcher_.missing(i).size();
       cases_ += missing;
       if (missing > 0) todo_.push_back(i);
     }
     before -= cases_;
     if (!todo_.empty()) work();
     run_.folder().collect();
-    return {run_.folder().root(), judging_.recorded(),  before,
-            judging_.faults(),    judging_.for_staff(), score_run(run_.folder(), std::nullopt)};
+    return {run_.folder().root(), dispatcher_.recorded(),  before,
+            dispatcher_.faults(), dispatcher_.for_staff(), score_run(run_.folder(), std::nullopt)};
   }
 
   // What execute() would compile, into the cache that all runs share.
@@ -124,9 +124,9 @@ class LocalGrading {
 
  private:
   void work() {
-    judging_.on_record([this](size_t i, const std::string& case_id) {
-      progress_.update(
-          fmt::format("[{}/{}] {}: {}; {}", done_ + 1, todo_.size(), judging_.label(i), case_id, forecast()));
+    dispatcher_.on_record([this](size_t i, const std::string& case_id) {
+      progress_.update(fmt::format("[{}/{}] {}: {}; {}", done_ + 1, todo_.size(), dispatcher_.label(i),
+                                   case_id, forecast()));
     });
     // The emulator's time limits are the CPU's: compiling beside it would be unfair.
     if (run_.on_gpu()) {
@@ -150,13 +150,13 @@ class LocalGrading {
   void compile_baselines() {
     const SlowNote note("compiling the lab's baselines",
                         [this](const std::string& text) { progress_.note(text); });
-    judging_.compile_baselines();
+    dispatcher_.compile_baselines();
   }
 
   // "41 of 96 cases, about 3 min left": what is left takes as long a case as what was judged so far.
   std::string forecast() const {
     constexpr size_t kFewest = 3;
-    const size_t done = std::min(cases_, judging_.recorded() + judging_.faults());
+    const size_t done = std::min(cases_, dispatcher_.recorded() + dispatcher_.faults());
     std::string text = fmt::format("{} of {} cases", done, cases_);
     if (done < kFewest || done == cases_) return text;
     const double spent = std::chrono::duration<double>(Clock::now() - began_).count();
@@ -186,13 +186,13 @@ class LocalGrading {
     const auto compile = [&](size_t i) {
       throw_if_interrupted();
       if (failed_) return;
-      judging_.compile(i);
+      dispatcher_.compile(i);
       ready_.put(i);
-      progress_.update(fmt::format("compiled {}/{}: {}", ++done, todo_.size(), judging_.label(i)));
+      progress_.update(fmt::format("compiled {}/{}: {}", ++done, todo_.size(), dispatcher_.label(i)));
     };
     // Where an earlier call died, this one may die too: one at a time, so that the next call knows where.
     std::vector<size_t> first, last;
-    for (const size_t i : todo_) (judging_.deaths(i) == 0 ? first : last).push_back(i);
+    for (const size_t i : todo_) (dispatcher_.deaths(i) == 0 ? first : last).push_back(i);
     parallel(first.size(), static_cast<size_t>(compilers), [&](size_t k) { compile(first[k]); });
     for (const size_t i : last) compile(i);
   }
@@ -213,8 +213,8 @@ class LocalGrading {
     return devices().empty() ? nullptr : &devices()[static_cast<size_t>(worker) % devices().size()];
   }
 
-  Judging::Share share(int worker) const {
-    Judging::Share share;
+  CaseDispatcher::Share share(int worker) const {
+    CaseDispatcher::Share share;
     const int judges =
         run_.on_gpu() ? std::min(workers(), std::max(1, static_cast<int>(devices().size()))) : workers();
     const int own_cores = std::max(1, usable_cores() / judges);
@@ -243,15 +243,15 @@ class LocalGrading {
   }
 
   void judge_ready(int worker) {
-    const Judging::Share own = share(worker);
-    JudgeServer judge(own.device != nullptr ? own.device->visible : "");
+    const CaseDispatcher::Share own = share(worker);
+    JudgeClient judge(own.device != nullptr ? own.device->visible : "");
     if (own.device != nullptr)
       judge.report_waits(own.device->name, [this](const std::string& text) { progress_.note(text); });
     if (run_.on_gpu()) {  // nothing is compiled yet
-      judge.start_early(judging_.outline_without_baselines(own));
+      judge.start_early(dispatcher_.outline_without_baselines(own));
       baselines_compiled_.wait();
       if (failed_) return;
-      judge.start_early(judging_.outline(own));
+      judge.start_early(dispatcher_.outline(own));
     }
     while (!is_given_up(own.device)) {
       const auto i = ready_.take();
@@ -267,14 +267,14 @@ class LocalGrading {
     }
   }
 
-  void judge_one(size_t i, JudgeServer& judge, Judging::Share own) {
+  void judge_one(size_t i, JudgeClient& judge, CaseDispatcher::Share own) {
     own.another_follows = ++begun_ < todo_.size();
-    if (!judging_.judge(i, judge, own).empty()) {
+    if (!dispatcher_.judge(i, judge, own).empty()) {
       const std::lock_guard lock(mutex_);
       disturbed_.push_back(i);
     }
     progress_.note(
-        fmt::format("[{}/{}] {}; {}", ++done_, todo_.size(), judging_.summary_line(i), forecast()));
+        fmt::format("[{}/{}] {}; {}", ++done_, todo_.size(), dispatcher_.summary_line(i), forecast()));
   }
 
   bool is_given_up(const JudgeDevice* device) {
@@ -288,7 +288,7 @@ class LocalGrading {
     const size_t used = std::min(devices().size(), static_cast<size_t>(workers()));
     if (device == nullptr || given_up_.size() + 1 >= used) return false;
     given_up_.insert(device);
-    judging_.events().infrastructure("gpu_wedged", device->name + ": " + why);
+    dispatcher_.events().infrastructure("gpu_wedged", device->name + ": " + why);
     progress_.note(
         fmt::format("no more cases are judged on {}: {}; the other GPUs go on", device->name, why));
     return true;
@@ -300,25 +300,25 @@ class LocalGrading {
     if (disturbed_.empty()) return;
     int worker = 0;
     while (worker + 1 < workers() && is_given_up(device_of(worker))) ++worker;
-    Judging::Share alone = share(worker);
+    CaseDispatcher::Share alone = share(worker);
     alone.last = true;
     if (!run_.on_gpu())
       alone.emulator_threads = alone.judge_threads = emulator_threads_asked().value_or(usable_cores());
-    JudgeServer judge(alone.device != nullptr ? alone.device->visible : "");
+    JudgeClient judge(alone.device != nullptr ? alone.device->visible : "");
     alone.alone = true;
     for (const size_t i : disturbed_) {
       throw_if_interrupted();
       if (GradeWatcher* watcher = run_.options().watcher; watcher != nullptr && watcher->wants_to_stop())
         return;
-      judging_.compile_again(i);
-      judging_.judge(i, judge, alone);
-      progress_.note(fmt::format("[alone] {}", judging_.summary_line(i)));
+      dispatcher_.compile_again(i);
+      dispatcher_.judge(i, judge, alone);
+      progress_.note(fmt::format("[alone] {}", dispatcher_.summary_line(i)));
     }
   }
 
   Progress progress_;
   ClassRun run_;
-  Judging judging_;
+  CaseDispatcher dispatcher_;
   ReadyQueue ready_;
   std::mutex mutex_;
   std::vector<size_t> todo_;  // submissions of which a case has no verdict

@@ -38,7 +38,7 @@ constexpr std::size_t kMostWords = 1000;  // of a fault
 
 }  // namespace
 
-class JudgeServer::Process {
+class JudgeClient::Process {
  public:
   explicit Process(const std::string& visible_device) {
     int input[2], output[2];
@@ -129,16 +129,16 @@ class JudgeServer::Process {
   std::string buffer_, ending_;
 };
 
-struct JudgeServer::Attempt {
+struct JudgeClient::Attempt {
   std::string started;  // the case in progress
   std::string fault;    // what the judge said of it
   bool memory_short = false;
 };
 
-JudgeServer::JudgeServer(std::string visible_device) : visible_device_(std::move(visible_device)) {}
-JudgeServer::~JudgeServer() = default;
+JudgeClient::JudgeClient(std::string visible_device) : visible_device_(std::move(visible_device)) {}
+JudgeClient::~JudgeClient() = default;
 
-double JudgeServer::start() {
+double JudgeClient::start() {
   if (process_) return 0;
   const auto begin = std::chrono::steady_clock::now();
   process_ = std::make_unique<Process>(visible_device_);
@@ -147,13 +147,13 @@ double JudgeServer::start() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-void JudgeServer::start_early(const JudgeJob& outline) {
+void JudgeClient::start_early(const JudgeJob& outline) {
   start();
   process_->send({{"warm_up", outline.to_json()}});
 }
 
 // Runs a judge until the job is done or the judge ends; finished cases leave the job.
-JudgeServer::Attempt JudgeServer::run_once(JudgeJob& job, const JudgeEvents& events) {
+JudgeClient::Attempt JudgeClient::run_once(JudgeJob& job, const JudgeEvents& events) {
   Attempt attempt;
   start();
   process_->send(job.to_json());
@@ -198,7 +198,7 @@ JudgeServer::Attempt JudgeServer::run_once(JudgeJob& job, const JudgeEvents& eve
 }
 
 // What is silent for long may wait for another run's judge, which is told.
-std::optional<std::string> JudgeServer::next_line(const std::string& lease) {
+std::optional<std::string> JudgeClient::next_line(const std::string& lease) {
   if (lease.empty() || !on_wait_ || has_reported_wait_) return process_->next_line();
   const SlowNote note([&] { return waiting_text(lease); },
                       [&](const std::string& text) {
@@ -208,7 +208,7 @@ std::optional<std::string> JudgeServer::next_line(const std::string& lease) {
   return process_->next_line();
 }
 
-std::string JudgeServer::waiting_text(const std::string& lease) const {
+std::string JudgeClient::waiting_text(const std::string& lease) const {
   for (const std::string& file : {lease, lease + ".turn"}) {
     const auto owner = lock_owner(file);
     if (!owner || owner->pid == process_->pid()) continue;
@@ -218,12 +218,12 @@ std::string JudgeServer::waiting_text(const std::string& lease) const {
   return "";
 }
 
-void JudgeServer::report_waits(std::string device_name, std::function<void(const std::string&)> on_wait) {
+void JudgeClient::report_waits(std::string device_name, std::function<void(const std::string&)> on_wait) {
   device_name_ = std::move(device_name);
   on_wait_ = std::move(on_wait);
 }
 
-void JudgeServer::run(JudgeJob job, const JudgeEvents& events) {
+void JudgeClient::run(JudgeJob job, const JudgeEvents& events) {
   has_reported_wait_ = false;
   try {
     run_cases(job, events);
@@ -233,7 +233,7 @@ void JudgeServer::run(JudgeJob job, const JudgeEvents& events) {
   }
 }
 
-void JudgeServer::run_cases(JudgeJob& job, const JudgeEvents& events) {
+void JudgeClient::run_cases(JudgeJob& job, const JudgeEvents& events) {
   std::map<std::string, std::vector<std::string>> causes;
   const bool gpu = job.context.backend == "cuda";
   while (!job.cases.empty()) {
@@ -258,7 +258,7 @@ void JudgeServer::run_cases(JudgeJob& job, const JudgeEvents& events) {
   }
 }
 
-std::optional<std::string> JudgeServer::device_fault() const {
+std::optional<std::string> JudgeClient::device_fault() const {
   ProcessOptions options;
   options.environment = environment_for(visible_device_);
   options.command = {(program_directory() / "warpgrade-judge").string(), "--check-device"};

@@ -29,13 +29,13 @@ struct JudgeEvents {
 
 // A judge process that is kept for submission after submission, and replaced when it dies. Belongs to the
 // thread that uses it: the process ends with that.
-class JudgeServer {
+class JudgeClient {
  public:
   // Its device, as CUDA_VISIBLE_DEVICES names it; empty: the first that this process sees.
-  explicit JudgeServer(std::string visible_device = "");
-  ~JudgeServer();
-  JudgeServer(const JudgeServer&) = delete;
-  JudgeServer& operator=(const JudgeServer&) = delete;
+  explicit JudgeClient(std::string visible_device = "");
+  ~JudgeClient();
+  JudgeClient(const JudgeClient&) = delete;
+  JudgeClient& operator=(const JudgeClient&) = delete;
 
   // Starts the process unless it runs; the seconds until it answered.
   double start();

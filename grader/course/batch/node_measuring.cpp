@@ -9,7 +9,7 @@
 #include "base/elapsed.h"
 #include "base/error.h"
 #include "base/hash.h"
-#include "course/batch/contain.h"
+#include "course/batch/error_of.h"
 #include "course/ingest/times.h"
 #include "judge/labs/registry.h"
 #include "record/outcome.h"
@@ -37,7 +37,7 @@ Case case_of(const Lab& lab, const std::string& id) {
 }
 
 // The record of one judged case, or why there is none.
-json judged(JudgeServer& server, const JudgeJob& job) {
+json judged(JudgeClient& server, const JudgeJob& job) {
   json record;
   std::string problem;
   JudgeEvents happened;
@@ -54,7 +54,7 @@ json judged(JudgeServer& server, const JudgeJob& job) {
 }
 
 // As the judge measures each submission: `ratios` and `timing` of its record.
-void measure_on_gpu(JudgeServer& server, const JudgeJob& job, double bytes, NodeTest& test) {
+void measure_on_gpu(JudgeClient& server, const JudgeJob& job, double bytes, NodeTest& test) {
   const json record = judged(server, job);
   const json &ratio = record.at("ratios").at("self"), &timing = record.at("timing");
   test.self = {ratio.at("median"), ratio.at("low"), ratio.at("high"), ratio.at("confidence")};
@@ -66,7 +66,7 @@ void measure_on_gpu(JudgeServer& server, const JudgeJob& job, double bytes, Node
 
 // The emulator times nothing, but a record says how long the runs took: of two judged one after another, in
 // turns, each in a process of its own.
-void measure_on_emulator(JudgeServer& server, const JudgeJob& job, double bytes, NodeTest& test) {
+void measure_on_emulator(JudgeClient& server, const JudgeJob& job, double bytes, NodeTest& test) {
   const auto run_s = [&](int number) {
     JudgeJob one = job;
     one.context.seed = Sha256().part(job.context.seed).part(std::to_string(number)).hex();
@@ -87,22 +87,22 @@ void measure_on_emulator(JudgeServer& server, const JudgeJob& job, double bytes,
 
 }  // namespace
 
-NodeTest measure_node(Judging& judging, const ClassRun& run, const std::string& node, int threads) {
+NodeTest measure_node(CaseDispatcher& dispatcher, const ClassRun& run, const std::string& node, int threads) {
   const auto start = std::chrono::steady_clock::now();
   NodeTest test;
   test.node = node;
   test.backend = run.backend().name;
   const JudgeDevice* device = run.backend().devices.empty() ? nullptr : &run.backend().devices.front();
   if (device != nullptr) test.device = device->about.value("uuid", "");
-  const auto problem = contained([&] {
+  const auto problem = error_of([&] {
     const Lab& lab = find_lab(kLab);
     const Case input = case_of(lab, run.on_gpu() ? kCaseOnGpu : kCaseOnEmulator);
     const double bytes = kBytesAnElement * input.width;
-    Judging::Share share;
+    CaseDispatcher::Share share;
     share.emulator_threads = share.judge_threads = threads;
-    JudgeJob job = judging.job_against_itself(lab, input, share);
+    JudgeJob job = dispatcher.job_against_itself(lab, input, share);
     job.context.speed_budget_s = kSpeedBudget_s;
-    JudgeServer server(device != nullptr ? device->visible : "");
+    JudgeClient server(device != nullptr ? device->visible : "");
     for (test.tries = 1;; ++test.tries) {
       job.context.seed = Sha256().part(run.seed()).part("node").part(node + std::to_string(test.tries)).hex();
       (run.on_gpu() ? measure_on_gpu : measure_on_emulator)(server, job, bytes, test);

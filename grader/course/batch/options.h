@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "judge/measure/paired_timing.h"
+#include "record/record.h"
 
 namespace warpgrade {
 
@@ -18,7 +19,7 @@ class GradeWatcher {
   virtual ~GradeWatcher() = default;
   virtual void compiled() {}
   virtual void case_started(const std::string& /*case_id*/) {}
-  virtual void case_recorded(const nlohmann::json& /*record*/) {}
+  virtual void case_recorded(const Record& /*record*/) {}
   virtual bool wants_to_stop() {
     return false;
   }  // asked after each case: the submission's others are not judged

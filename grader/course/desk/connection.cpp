@@ -32,8 +32,7 @@ constexpr std::chrono::seconds kSilence{60};
   throw NoDesk(
       "no desk answered at {0} (account {1}; ssh ended with {2}; its message is above).\n"
       "Ask your instructor: is {0} the host of the course's desk, is {1} its account, and does it have your "
-      "public key? "
-      "The key is what `cat ~/.ssh/id_ed25519.pub` shows; `ssh-keygen -t ed25519` makes one",
+      "public key? The key is what `cat ~/.ssh/id_ed25519.pub` shows; `ssh-keygen -t ed25519` makes one",
       address.host, address.account, exit_code);
 }
 
@@ -124,8 +123,8 @@ void Connection::take_hello(const Address& address) {
   const std::int64_t oldest = whole_of(hello_, "oldest").value_or(newest);
   if (newest < kOldestProtocol || oldest > kProtocol)
     throw UsageError(
-        "the desk at {} speaks {} of the protocol, and this program {}; take the program that belongs to "
-        "the desk: the course's newest hand-out, or `ssh {}@{} get-client`",
+        "the desk at {} speaks {} of the protocol, and this program {}; take the program that belongs to the "
+        "desk: the course's newest hand-out, or `ssh {}@{} get-client`",
         address.host, versions_text(oldest, newest), versions_text(kOldestProtocol, kProtocol),
         address.account, address.host);
   protocol_ = std::min<std::int64_t>(newest, kProtocol);

@@ -21,7 +21,7 @@
 #include "course/ingest/times.h"
 #include "course/record/practice.h"
 #include "course/score/score.h"
-#include "record/outcome.h"
+#include "record/view.h"
 
 namespace warpgrade::desk {
 namespace fs = std::filesystem;
@@ -127,7 +127,7 @@ void JudgedRun::compiled() {
   body["output"] = run_.value("terms", json::object()).value("output", "output");
   body["counts"] = policy_.remote.last_remote_counts;
   queue_.add_event(request_, "compiled", body);
-  for (const json& record : records_) send_case(record.at("case").at("id"));
+  for (const Record& record : records_) send_case(record.test_case.id);
 }
 
 void JudgedRun::case_started(const std::string& case_id) {
@@ -136,9 +136,9 @@ void JudgedRun::case_started(const std::string& case_id) {
                    {{"tell", "case_started"}, {"case", line_of(case_id).value("id", "a case")}});
 }
 
-void JudgedRun::case_recorded(const json& record) {
+void JudgedRun::case_recorded(const Record& record) {
   records_.push_back(record);
-  send_case(record.at("case").at("id"));
+  send_case(record.test_case.id);
 }
 
 bool JudgedRun::wants_to_stop() {
@@ -159,7 +159,7 @@ void JudgedRun::read_view() {
 // order of the scored cases, less those that are not shown.
 json JudgedRun::line_of(const std::string& case_id) const {
   std::map<std::string, std::string> sets;
-  for (const json& spec : run_.at("cases")) sets[spec.at("id")] = spec.value("set", "");
+  for (const Case& spec : Run(run_).cases) sets[spec.id] = spec.set;
   std::size_t at = 0;
   for (const json& scored : scores_.at("submissions").at(0).at("cases")) {
     const std::string id = scored.at("id");
@@ -175,8 +175,8 @@ void JudgedRun::send_case(const std::string& case_id) {
   json body{{"tell", "case"}, {"line", line_of(case_id)}};
   if (body["line"].empty()) body["line"] = {{"id", "a hidden case"}, {"open", false}};
   if (body["line"].value("open", false))  // of a hidden case it would tell how large it is
-    for (const json& record : records_)
-      if (record.at("case").at("id") == case_id) body["seconds"] = record.value("wall_s", 0.0);
+    for (const Record& record : records_)
+      if (record.test_case.id == case_id) body["seconds"] = record.wall_s.value_or(0);
   queue_.add_event(request_, "case:" + case_id, body);
 }
 
@@ -184,7 +184,7 @@ void JudgedRun::send_case(const std::string& case_id) {
 void JudgedRun::send_remaining_cases() {
   run_ = folder_.read_run();
   records_ = folder_.read_records();
-  for (const json& record : records_) send_case(record.at("case").at("id"));
+  for (const Record& record : records_) send_case(record.test_case.id);
   read_view();
 }
 
@@ -211,8 +211,8 @@ bool JudgedRun::render_page() {
 Ending JudgedRun::ending() const {
   const json& scored = scores_.at("submissions").at(0);
   std::size_t judged = 0, right = 0, faults = 0;
-  for (const json& record : records_) {
-    const Verdict verdict = outcome_of(record).verdict;
+  for (const Record& record : records_) {
+    const Verdict verdict = record.outcome.verdict;
     faults += verdict == Verdict::kJudgeFault ? 1 : 0;
     judged += verdict == Verdict::kJudgeFault ? 0 : 1;
     right += verdict == Verdict::kAccepted ? 1 : 0;

@@ -27,7 +27,7 @@ class JudgedRun : public GradeWatcher {
 
   void compiled() override;
   void case_started(const std::string& case_id) override;
-  void case_recorded(const nlohmann::json& record) override;
+  void case_recorded(const Record& record) override;
   bool wants_to_stop() override;
 
  private:
@@ -51,7 +51,7 @@ class JudgedRun : public GradeWatcher {
   double begun_;
   bool cancelled_ = false, out_of_time_ = false;
   nlohmann::json run_, scores_, view_;
-  std::vector<nlohmann::json> records_;
+  std::vector<Record> records_;
 };
 
 }  // namespace warpgrade::desk

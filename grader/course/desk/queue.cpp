@@ -65,8 +65,7 @@ std::optional<Refusal> Queue::Impl::refusal(const std::string& student, Limits l
   const auto over = [&](int limit, double window, const char* word) -> std::optional<Refusal> {
     auto count = query(
         "SELECT count(*), min(arrived) FROM (SELECT arrived FROM requests WHERE student = ? AND kind = ? AND "
-        "arrived > ? "
-        "AND state <> 'failed' ORDER BY arrived DESC LIMIT ?)",
+        "arrived > ? AND state <> 'failed' ORDER BY arrived DESC LIMIT ?)",
         student, std::string(limits.kind), now - window, limit);
     count.executeStep();
     if (count.getColumn(0).getInt() < limit) return std::nullopt;
@@ -96,10 +95,8 @@ std::optional<Refusal> Queue::Impl::make_room(const NewRequest& request, const L
   std::int64_t own = kept_bytes(request.student), all = kept_bytes("");
   auto oldest = query(
       "SELECT id, kept FROM requests WHERE student = ?1 AND kept > 0 AND state NOT IN ('queued', 'running') "
-      "AND "
-      "id NOT IN (SELECT max(id) FROM requests WHERE student = ?1 AND state = 'judged' AND kind = 'run' "
-      "GROUP BY lab) ORDER "
-      "BY id",
+      "AND id NOT IN (SELECT max(id) FROM requests WHERE student = ?1 AND state = 'judged' AND kind = 'run' "
+      "GROUP BY lab) ORDER BY id",
       request.student);
   while (own + bytes > limits.student_bytes && oldest.executeStep()) {
     dropped.push_back(oldest.getColumn(0).getInt64());

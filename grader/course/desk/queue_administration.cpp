@@ -38,8 +38,7 @@ std::vector<StudentLine> Queue::students() const {
     std::vector<StudentLine> all;
     auto rows = impl_->query(
         "SELECT student, banned, runs_per_hour, runs_per_day, (SELECT count(*) FROM requests r WHERE "
-        "r.student = "
-        "s.student) FROM students s ORDER BY student");
+        "r.student = s.student) FROM students s ORDER BY student");
     while (rows.executeStep()) {
       StudentLine line{
           rows.getColumn(0).getString(), rows.getColumn(1).getString(), {}, {}, rows.getColumn(4).getInt()};

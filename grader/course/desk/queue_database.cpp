@@ -100,8 +100,7 @@ void Queue::Impl::set(const std::string& name, const std::string& value) {
 
 bool Queue::Impl::add_event(std::int64_t id, const std::string& key, const json& body) {
   return query(
-             "INSERT OR IGNORE INTO events SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3 FROM events "
-             "WHERE "
+             "INSERT OR IGNORE INTO events SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3 FROM events WHERE "
              "request = ?1",
              id, key, json_text(body))
              .exec() == 1;

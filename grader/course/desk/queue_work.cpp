@@ -33,8 +33,8 @@ std::optional<Request> Queue::take(const std::string& worker, double now) {
   return impl_->alone([&]() -> std::optional<Request> {
     auto next =
         impl_->one(kTakable +
-                   " AND student NOT IN (SELECT student FROM requests WHERE state = 'running') "
-                   "ORDER BY (SELECT served FROM students s WHERE s.student = requests.student), id LIMIT 1");
+                   " AND student NOT IN (SELECT student FROM requests WHERE state = 'running') ORDER BY "
+                   "(SELECT served FROM students s WHERE s.student = requests.student), id LIMIT 1");
     if (!next) return std::nullopt;
     const std::int64_t turn = 1 + std::atoll(impl_->setting("turn").c_str());
     impl_->set("turn", std::to_string(turn));
@@ -97,8 +97,7 @@ void Queue::see_worker(const Worker& worker, double now) {
     return impl_
         ->query(
             "INSERT INTO workers VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (name) DO UPDATE SET device = ?2, "
-            "request = "
-            "?3, since = ?4, seen = ?5",
+            "request = ?3, since = ?4, seen = ?5",
             worker.name, worker.device, worker.request, worker.since, now)
         .exec();
   });
@@ -156,9 +155,7 @@ void Queue::write_places(int workers) {
   impl_->alone([&] {
     auto mean = impl_->query(
         "SELECT avg(ended - started) FROM (SELECT ended, started FROM requests WHERE state = 'judged' AND "
-        "kind = 'run' ORDER "
-        "BY ended "
-        "DESC LIMIT 20)");
+        "kind = 'run' ORDER BY ended DESC LIMIT 20)");
     mean.executeStep();
     const double each = mean.isColumnNull(0) ? 0 : mean.getColumn(0).getDouble();
     int place = 0;
@@ -239,8 +236,7 @@ std::vector<Request> Queue::latest_judged(const std::string& lab) const {
   return impl_->guarded([&] {
     return impl_->many(
         "id IN (SELECT max(id) FROM requests WHERE state = 'judged' AND kind = 'run' AND lab = ? GROUP BY "
-        "student) ORDER BY "
-        "student",
+        "student) ORDER BY student",
         lab);
   });
 }
@@ -250,8 +246,7 @@ std::vector<Request> Queue::latest_judged(const std::string& lab, const std::vec
   return impl_->guarded([&] {
     return impl_->many(
         "id IN (SELECT max(id) FROM requests WHERE state = 'judged' AND kind = 'run' AND lab = ? AND cases = "
-        "? AND arrived < "
-        "? GROUP BY student) ORDER BY student",
+        "? AND arrived < ? GROUP BY student) ORDER BY student",
         lab, json(cases).dump(), before);
   });
 }

@@ -23,7 +23,7 @@
 #include "course/desk/config.h"
 #include "course/desk/housekeeping.h"
 #include "course/desk/queue.h"
-#include "course/desk/standing_array.h"
+#include "course/desk/worker_array.h"
 #include "course/hardware/hardware_profile.h"
 #include "course/ingest/unpack.h"
 
@@ -244,7 +244,7 @@ class Server {
   Queue queue_;
   Log log_;
   std::vector<Place> workers_;
-  std::optional<StandingArray> array_;
+  std::optional<WorkerArray> array_;
   Clock::time_point places_, metrics_, board_, cleaning_, cluster_;
 };
 
@@ -254,8 +254,7 @@ int serve(const ServeOptions& options) {
   if (!can_unpack())
     throw UsageError(
         "this warpgrade was built without libarchive, so it cannot open hand-ins: install libarchive-dev and "
-        "build "
-        "again (`make build`)");
+        "build again (`make build`)");
   return Server(options).execute();
 }
 

@@ -87,37 +87,34 @@ std::string with_spaces(std::string words) {
   return words;
 }
 
-void add_case_remarks(const json& line, std::vector<Remark>& remarks) {
-  const Verdict verdict = line.at("verdict");
+void add_case_remarks(const ScoredCase& line, std::vector<Remark>& remarks) {
+  const Verdict verdict = line.outcome();
   const std::string word(word_of(verdict));
   const bool right = verdict == Verdict::kAccepted;
   bool has_place = false;
-  for (const json& finding : line.value("diagnostics", json::array())) {
-    const std::string file = finding.value("file", "");
-    if (!is_source(file) || finding.value("line", 0) < 1) continue;
+  for (const Diagnostic& finding : line.diagnostics) {
+    if (!is_source(finding.file) || finding.line.value_or(0) < 1) continue;
     has_place = true;
-    std::string message = finding.value("message", "");
-    if (finding.contains("advice")) message += "\n" + finding.at("advice").get<std::string>();
-    message += "\n(case " + line.at("id").get<std::string>() + ")";
-    remarks.push_back(
-        {!right, file, with_spaces(finding.value("kind", word)), message, finding.at("line").get<int>()});
+    std::string message = finding.message;
+    if (!finding.advice.empty()) message += "\n" + finding.advice;
+    message += "\n(case " + line.id + ")";
+    remarks.push_back({!right, finding.file, with_spaces(finding.kind.empty() ? word : finding.kind), message,
+                       static_cast<int>(*finding.line)});
   }
   const bool is_mistake =
-      !right && !is_undecided(verdict) && verdict != Verdict::kCompileError && !line.value("left_out", false);
+      !right && !is_undecided(verdict) && verdict != Verdict::kCompileError && !line.left_out;
   if (is_mistake && !has_place)
     remarks.push_back({true, "", with_spaces(word),
-                       line.at("id").get<std::string>() + ": " + line.value("message", with_spaces(word)),
-                       0});
+                       line.id + ": " + (line.message.empty() ? with_spaces(word) : line.message), 0});
 }
 
 // Each mistake once, errors first, at most ten of each kind.
-std::vector<Remark> remarks_of(const json& view) {
+std::vector<Remark> remarks_of(const View& view) {
   std::vector<Remark> all, kept;
-  const json compile = view.value("compile", json());
-  if (compile.is_object()) add_compiler_remarks(compile.value("log", ""), all);
-  for (const json& line : view.at("cases")) add_case_remarks(line, all);
-  if (all.empty() && compile.is_object() && compile.value("status", "compiled") != "compiled")
-    all.push_back({true, "", with_spaces(compile.value("status", "")), compile.value("message", ""), 0});
+  add_compiler_remarks(view.compile.log, all);
+  for (const ScoredCase& line : view.cases) add_case_remarks(line, all);
+  if (all.empty() && view.compile.failed())
+    all.push_back({true, "", with_spaces(view.compile.status), view.compile.message, 0});
   std::set<std::tuple<std::string, int, std::string>> told;
   for (const bool errors : {true, false}) {
     std::size_t count = 0;
@@ -164,23 +161,20 @@ std::string cell(std::string text) {
   return text;
 }
 
-std::string speed_cell(const json& line) {
-  if (!line.contains("ratio") || line.at("verdict") != Verdict::kAccepted) return "";
-  return fmt::format("{:.3g} over {}", line.at("ratio").value("median", 0.0),
-                     cell(with_spaces(line.value("baseline", "the baseline"))));
+std::string speed_cell(const ScoredCase& line) {
+  if (!line.ratio || !line.accepted()) return "";
+  return fmt::format("{:.3g} over {}", line.ratio->median, cell(with_spaces(line.over())));
 }
 
-std::string table_of(const json& view) {
-  const bool speed = view.value("speed_measured", false);
+std::string table_of(const View& view) {
+  const bool speed = view.speed_measured;
   std::string text =
       speed ? "| case | verdict | speed-up |\n|---|---|---:|\n" : "| case | verdict |\n|---|---|\n";
-  const json& cases = view.at("cases");
+  const std::vector<ScoredCase>& cases = view.cases;
   for (std::size_t i = 0; i < std::min(cases.size(), kMostRows); ++i) {
-    const Verdict verdict = cases[i].at("verdict");
-    text += fmt::format("| {} | {} |", cell(cases[i].at("id")),
-                        verdict == Verdict::kAccepted
-                            ? "right"
-                            : "**" + cell(with_spaces(std::string(word_of(verdict)))) + "**");
+    const std::string word(word_of(cases[i].outcome()));
+    text += fmt::format("| {} | {} |", cell(cases[i].id),
+                        cases[i].accepted() ? "right" : "**" + cell(with_spaces(word)) + "**");
     text += speed ? fmt::format(" {} |\n", speed_cell(cases[i])) : "\n";
   }
   if (cases.size() > kMostRows) text += fmt::format("\nand {} more cases\n", cases.size() - kMostRows);
@@ -188,23 +182,21 @@ std::string table_of(const json& view) {
 }
 
 // What to mend first.
-std::string first_message(const json& view) {
-  const json compile = view.value("compile", json());
-  if (compile.is_object() && compile.value("status", "compiled") != "compiled")
+std::string first_message(const View& view) {
+  const View::Compiled& compile = view.compile;
+  if (compile.failed())
     return "\n**First: it does not compile**\n\n" +
-           fenced(std::string_view(compile.value("log", compile.value("message", ""))).substr(0, 4000));
-  for (const json& line : view.at("cases")) {
-    const Verdict verdict = line.at("verdict");
-    if (verdict == Verdict::kAccepted || is_undecided(verdict)) continue;
-    return fmt::format("\n**First: {}**\n\n", cell(line.at("id"))) +
-           fenced(tail_of(case_text(line), kMostMessage));
+           fenced((compile.log.empty() ? compile.message : compile.log).substr(0, 4000));
+  for (const ScoredCase& line : view.cases) {
+    if (line.accepted() || is_undecided(line.outcome())) continue;
+    return fmt::format("\n**First: {}**\n\n", cell(line.id)) + fenced(tail_of(case_text(line), kMostMessage));
   }
   return "";
 }
 
 }  // namespace
 
-std::string github_annotations(const json& view, const std::string& root) {
+std::string github_annotations(const View& view, const std::string& root) {
   std::string text;
   for (const Remark& remark : remarks_of(view)) {
     text += remark.is_error ? "::error " : "::warning ";
@@ -215,18 +207,17 @@ std::string github_annotations(const json& view, const std::string& root) {
   return text;
 }
 
-std::string github_summary(const json& view) {
-  std::string text = fmt::format("### {}: {} of {} cases are right\n\n", cell(view.at("lab")),
-                                 view.value("correct_cases", 0), view.value("total_cases", 0));
-  if (view.contains("judged_by")) text += cell(view.at("judged_by")) + "\n\n";
-  for (const json& note : view.value("notes", json::array()))
-    text += "- your files: " + cell(note.get<std::string>()) + "\n";
-  if (const int open = view.value("undecided_cases", 0); open > 0)
-    text += fmt::format("- {} cases were not judged; this is no fault of your code\n", open);
+std::string github_summary(const View& view) {
+  std::string text = fmt::format("### {}: {} of {} cases are right\n\n", cell(view.lab), view.correct_cases,
+                                 view.total_cases);
+  if (!view.judged_by.empty()) text += cell(view.judged_by) + "\n\n";
+  for (const std::string& note : view.notes) text += "- your files: " + cell(note) + "\n";
+  if (view.undecided_cases > 0)
+    text += fmt::format("- {} cases were not judged; this is no fault of your code\n", view.undecided_cases);
   return text + "\n" + table_of(view) + first_message(view);
 }
 
-json gitlab_quality(const json& view, const std::string& root) {
+json gitlab_quality(const View& view, const std::string& root) {
   json report = json::array();
   for (const Remark& remark : remarks_of(view)) {
     if (remark.line < 1) continue;  // every entry has a place

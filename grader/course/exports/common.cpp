@@ -8,10 +8,8 @@
 #include "base/hash.h"
 #include "course/exports/csv.h"
 #include "course/exports/exports.h"
-#include "record/verdict.h"
 
 namespace warpgrade {
-using nlohmann::json;
 
 std::string file_name_of(const std::string& id) {
   std::string name;
@@ -29,11 +27,11 @@ namespace {
 // Of the views that were added.
 class SpeedWidths {
  public:
-  void add(const json& view) {
-    for (const json& line : view.at("cases")) {
-      if (line.value("kind", "") != "speed") continue;
-      measured_ |= line.contains("ratio");
-      found_.insert(line.value("k", kAllWidths));
+  void add(const View& view) {
+    for (const ScoredCase& line : view.cases) {
+      if (line.kind != "speed") continue;
+      measured_ |= line.ratio.has_value();
+      found_.insert(line.k);
     }
   }
 
@@ -53,59 +51,56 @@ class SpeedWidths {
 
 std::vector<int> speed_widths(const Views& views) {
   SpeedWidths widths;
-  for (const json& view : views) widths.add(view);
+  for (const View view : views) widths.add(view);
   return widths.all();
 }
 
-std::vector<int> speed_widths_of(const json& view) {
+std::vector<int> speed_widths_of(const View& view) {
   SpeedWidths widths;
   widths.add(view);
   return widths.all();
 }
 
-std::string speedup_title(const json& view, int k) {
-  const std::string width = view.value("terms", json::object()).value("width", "");
-  return k == kAllWidths || width.empty() ? "Speed-up" : fmt::format("Speed-up {}={}", width, k);
+std::string speedup_title(const View& view, int k) {
+  const auto width = view.terms.find("width");
+  const bool is_named = k != kAllWidths && width != view.terms.end() && !width->second.empty();
+  return is_named ? fmt::format("Speed-up {}={}", width->second, k) : "Speed-up";
 }
 
-std::optional<double> mean_speedup(const json& view, int k) {
+std::optional<double> mean_speedup(const View& view, int k) {
   double logarithms = 0;
   int count = 0;
-  for (const json& line : view.at("cases")) {
-    if ((k != kAllWidths && line.value("k", kAllWidths) != k) || line.at("verdict") != Verdict::kAccepted ||
-        !line.contains("ratio"))
+  for (const ScoredCase& line : view.cases) {
+    if ((k != kAllWidths && line.k != k) || !line.accepted() || !line.ratio || line.ratio->median <= 0)
       continue;
-    const double ratio = line.at("ratio").value("median", 0.0);
-    if (ratio <= 0) continue;
-    logarithms += std::log(ratio);
+    logarithms += std::log(line.ratio->median);
     ++count;
   }
   return count == 0 ? std::nullopt : std::optional<double>(std::exp(logarithms / count));
 }
 
-std::string case_text(const json& line) {
-  std::string text = line.at("verdict").get<std::string>();
-  if (line.contains("message")) text += ": " + line.at("message").get<std::string>();
-  if (line.contains("pattern")) text += "\n" + line.at("pattern").get<std::string>();
-  for (const json& finding : line.value("diagnostics", json::array())) {
-    text += fmt::format("\n{}:{} {}", finding.value("file", ""), finding.value("line", 0),
-                        finding.value("message", ""));
-    if (finding.contains("advice")) text += "\n  advice: " + finding.at("advice").get<std::string>();
+std::string case_text(const ScoredCase& line) {
+  std::string text = line.verdict;
+  const auto add = [&](const char* before, const std::string& more) {
+    if (!more.empty()) text += before + more;
+  };
+  add(": ", line.message);
+  add("\n", line.pattern);
+  for (const Diagnostic& finding : line.diagnostics) {
+    text += fmt::format("\n{}:{} {}", finding.file, finding.line.value_or(0), finding.message);
+    add("\n  advice: ", finding.advice);
   }
-  if (line.contains("ratio")) {
-    const json& ratio = line.at("ratio");
-    text += fmt::format("\nspeed-up {:.3g}", ratio.value("median", 0.0));
-    if (ratio.contains("low") && ratio.contains("high")) {
-      text += fmt::format(" [{:.3g}, {:.3g}]", ratio.at("low").get<double>(), ratio.at("high").get<double>());
-    }
-    text += " over " + line.value("baseline", "the baseline");
+  if (const auto& ratio = line.ratio) {
+    text += fmt::format("\nspeed-up {:.3g}", ratio->median);
+    if (ratio->low && ratio->high) text += fmt::format(" [{:.3g}, {:.3g}]", *ratio->low, *ratio->high);
+    text += " over " + line.over();
   }
-  if (line.contains("threshold")) {
-    std::string status = line.value("threshold_status", "");
-    for (char& c : status) c = c == '_' ? ' ' : c;
-    text += fmt::format("\nthreshold {:.3g}: {}", line.at("threshold").get<double>(), status);
+  if (line.threshold) {
+    std::string status = line.threshold_status;
+    std::ranges::replace(status, '_', ' ');
+    text += fmt::format("\nthreshold {:.3g}: {}", *line.threshold, status);
   }
-  if (line.contains("next_step")) text += "\nnext: " + line.at("next_step").get<std::string>();
+  add("\nnext: ", line.next_step);
   return text;
 }
 

@@ -9,15 +9,16 @@
 
 #include "course/exports/views.h"
 #include "course/score/policy.h"
+#include "record/view.h"
 
 namespace warpgrade {
 
 // Gradescope's results.json: score, tests, leaderboard, extra_data.
-nlohmann::json gradescope_results(const nlohmann::json& view);
+nlohmann::json gradescope_results(const View& view);
 
 // Autolab's last line of output: {"scores": {"correctness": .., "speed": ..}, "scoreboard": [..]}. A person's
 // override is a third problem, "adjustment", so that the sum is the final points.
-nlohmann::json autolab_scores(const nlohmann::json& view);
+nlohmann::json autolab_scores(const View& view);
 
 // Canvas' gradebook import: a row a student, below the row with the points possible. ID is Canvas' own number
 // for a student, by which it looks first; SIS User ID the roster's. `column` names the assignment as Canvas
@@ -43,7 +44,7 @@ std::string sakai_csv(const Views& views, const std::string& column);
 std::string prairielearn_csv(const Views& views, const std::string& column);
 
 // PrairieLearn's results.json of an external grader: score from 0 to 1, tests.
-nlohmann::json prairielearn_results(const nlohmann::json& view);
+nlohmann::json prairielearn_results(const View& view);
 
 // Who is who for Gradescope's autograder of prepared results: by e-mail address and id the file, or that
 // there is none and why.
@@ -54,21 +55,21 @@ nlohmann::json gradescope_students(const Views& everyone);
 std::vector<std::string> left_out_of(const std::string& format, const Views& views);
 
 // Students whom courseware of this roster does not know: they are left out of its imports.
-bool is_not_on_roster(const nlohmann::json& view, const Views& all);
+bool is_not_on_roster(const Person& person, const Views& all);
 
 // JUnit XML as Jenkins reads it: a suite a student, a test case a case.
 std::string junit_xml(const Views& views);
 
 // GitHub's workflow commands for a student's mistakes, one a line: `::error file=,line=,title=::message`, ten
 // errors and ten warnings at most. `root`: the sources' folder in the repository.
-std::string github_annotations(const nlohmann::json& view, const std::string& root);
+std::string github_annotations(const View& view, const std::string& root);
 
 // GitHub's job summary: a table of the cases and the first message, as Markdown. It has no points: in a
 // student's repository they are not known.
-std::string github_summary(const nlohmann::json& view);
+std::string github_summary(const View& view);
 
 // GitLab's Code Quality report: the mistakes that have a line.
-nlohmann::json gitlab_quality(const nlohmann::json& view, const std::string& root);
+nlohmann::json gitlab_quality(const View& view, const std::string& root);
 
 // The anonymous list: {schema, run, lab, baseline, titles, rows: [{rank, shared, name, points, max_points,
 // correct, total, speed, share, language, speedups}]}, best first: by points, then by `speed`, the geometric
@@ -78,27 +79,27 @@ nlohmann::json gitlab_quality(const nlohmann::json& view, const std::string& roo
 nlohmann::json leaderboard(const Views& views, const Policy::Board& board = {}, std::int64_t now = 0);
 
 // Whether the first view stands higher there than the second.
-bool stands_above(const nlohmann::json& view, const nlohmann::json& other);
+bool stands_above(const View& view, const View& other);
 
 // The widths that speed-ups are averaged by: the lab's few, or all together.
 inline constexpr int kAllWidths = 0;
 std::vector<int> speed_widths(const Views& views);
-std::vector<int> speed_widths_of(const nlohmann::json& view);
-std::string speedup_title(const nlohmann::json& view, int k);  // "Speed-up K=32"
+std::vector<int> speed_widths_of(const View& view);
+std::string speedup_title(const View& view, int k);  // "Speed-up K=32"
 
 // Geometric mean of a view's speed-ups at width k over the correct cases; none: nothing measured.
-std::optional<double> mean_speedup(const nlohmann::json& view, int k);
+std::optional<double> mean_speedup(const View& view, int k);
 
 // A student's id as a file name: safe, and no two ids fall onto one.
 std::string file_name_of(const std::string& id);
 
 // Points and what made them, in a few lines of plain text.
-std::string headline(const nlohmann::json& view);
+std::string headline(const View& view);
 
 // A case's outcome in a few lines of plain text.
-std::string case_text(const nlohmann::json& line);
+std::string case_text(const ScoredCase& line);
 
 // The headline, then every case: a file for a student.
-std::string feedback_text(const nlohmann::json& view);
+std::string feedback_text(const View& view);
 
 }  // namespace warpgrade

@@ -7,7 +7,6 @@
 #include "record/verdict.h"
 
 namespace warpgrade {
-using nlohmann::json;
 
 namespace {
 
@@ -57,40 +56,42 @@ const char* element_of(Verdict verdict) {
   return verdict == Verdict::kRuntimeError || verdict == Verdict::kCompileError ? "error" : "failure";
 }
 
-std::string test_case(const json& view, const json& line, Counts& counts) {
-  const Verdict verdict = line.at("verdict");
+std::string test_case(const View& view, const ScoredCase& line, Counts& counts) {
+  const Verdict verdict = line.outcome();
   const std::string word(word_of(verdict));
   ++counts.tests;
-  std::string text = fmt::format("    <testcase classname=\"{}\" name=\"{}\"", escaped(view.at("lab")),
-                                 escaped(line.at("id")));
+  std::string text =
+      fmt::format("    <testcase classname=\"{}\" name=\"{}\"", escaped(view.lab), escaped(line.id));
   if (verdict == Verdict::kAccepted) return text + "/>\n";
   const std::string element = element_of(verdict);
   (element == "skipped" ? counts.skipped : element == "error" ? counts.errors : counts.failures) += 1;
-  text += fmt::format(">\n      <{} message=\"{}\"", element, escaped(line.value("message", word)));
+  text += fmt::format(">\n      <{} message=\"{}\"", element,
+                      escaped(line.message.empty() ? word : line.message));
   if (element == "skipped") return text + "/>\n    </testcase>\n";
   return text + fmt::format(" type=\"{}\">{}</{}>\n    </testcase>\n", escaped(word),
                             escaped(case_text(line)), element);
 }
 
-std::string suite(const json& view, Counts& total) {
+std::string suite(const View& view, Counts& total) {
   Counts counts;
   std::string cases;
-  for (const json& line : view.at("cases")) cases += test_case(view, line, counts);
+  for (const ScoredCase& line : view.cases) cases += test_case(view, line, counts);
   total.tests += counts.tests;
   total.failures += counts.failures;
   total.errors += counts.errors;
   total.skipped += counts.skipped;
-  std::string text = fmt::format(
-      "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\">\n",
-      escaped(view.at("person").at("id")), counts.tests, counts.failures, counts.errors, counts.skipped);
+  std::string text =
+      fmt::format("  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\">\n",
+                  escaped(view.person.id), counts.tests, counts.failures, counts.errors, counts.skipped);
   text += "    <properties>\n";
-  for (const char* key : {"points", "max_points"}) {
-    text += fmt::format("      <property name=\"{}\" value=\"{:.2f}\"/>\n", key, view.at(key).get<double>());
-  }
-  text += fmt::format("      <property name=\"verdict\" value=\"{}\"/>\n", escaped(view.at("verdict")));
-  text += fmt::format("      <property name=\"made_from\" value=\"{}\"/>\n    </properties>\n",
-                      escaped(view.at("made_from")));
-  return text + cases + "  </testsuite>\n";
+  const auto add = [&](const char* name, const std::string& value) {
+    text += fmt::format("      <property name=\"{}\" value=\"{}\"/>\n", name, escaped(value));
+  };
+  add("points", fmt::format("{:.2f}", view.points.value_or(0)));
+  add("max_points", fmt::format("{:.2f}", view.max_points));
+  add("verdict", view.verdict);
+  add("made_from", view.made_from);
+  return text + "    </properties>\n" + cases + "  </testsuite>\n";
 }
 
 }  // namespace
@@ -98,12 +99,12 @@ std::string suite(const json& view, Counts& total) {
 std::string junit_xml(const Views& views) {
   Counts total;
   std::string suites;
-  for (const json& view : views) suites += suite(view, total);
+  for (const View view : views) suites += suite(view, total);
   return fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"{}\" tests=\"{}\" failures=\"{}\" "
       "errors=\"{}\">\n{}"
       "</testsuites>\n",
-      escaped(views.front().at("run")), total.tests, total.failures, total.errors, suites);
+      escaped(View(views.front()).run), total.tests, total.failures, total.errors, suites);
 }
 
 }  // namespace warpgrade

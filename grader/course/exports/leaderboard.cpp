@@ -14,18 +14,16 @@ namespace {
 // of different cases are taken as independent, so the mean's is the root of the sum of their squares,
 // divided by their number. Nothing unless every one of them is correct and measured: means over different
 // cases do not compare.
-json speed_of(const json& view) {
+json speed_of(const View& view) {
   double logarithms = 0, below = 0, above = 0;
   int count = 0;
-  for (const json& line : view.at("cases")) {
-    if (!line.contains("threshold") || line.value("left_out", false)) continue;
-    const json ratio = line.value("ratio", json::object());
-    const double median = ratio.value("median", 0.0);
-    if (line.at("verdict") != Verdict::kAccepted || median <= 0) return nullptr;
-    const double low = ratio.value("low", median), high = ratio.value("high", median);
+  for (const ScoredCase& line : view.cases) {
+    if (!line.threshold || line.left_out) continue;
+    if (!line.accepted() || !line.ratio || line.ratio->median <= 0) return nullptr;
+    const auto& [median, low, high] = *line.ratio;
     logarithms += std::log(median);
-    below += std::pow(std::log(median / std::max(low, 1e-9)), 2);
-    above += std::pow(std::log(std::max(high, median) / median), 2);
+    below += std::pow(std::log(median / std::max(low.value_or(median), 1e-9)), 2);
+    above += std::pow(std::log(std::max(high.value_or(median), median) / median), 2);
     ++count;
   }
   if (count == 0) return nullptr;
@@ -72,67 +70,59 @@ void rank(std::vector<json>& rows) {
   }
 }
 
-std::string language_of(const json& view) {
-  return view.value("submission", json::object()).value("interface", "").ends_with(".py") ? "Python" : "CUDA";
-}
-
 // Geometric mean of the shares of the limit over the correct cases that have one.
-json share_of(const json& view) {
+json share_of(const View& view) {
   double logarithms = 0;
   int count = 0;
-  for (const json& line : view.at("cases")) {
-    const double share = line.value("limit", json::object()).value("share", 0.0);
-    if (line.at("verdict") != Verdict::kAccepted || share <= 0) continue;
-    logarithms += std::log(share);
+  for (const ScoredCase& line : view.cases) {
+    if (!line.accepted() || line.limit.share.value_or(0) <= 0) continue;
+    logarithms += std::log(*line.limit.share);
     ++count;
   }
   return count == 0 ? json() : json(std::exp(logarithms / count));
+}
+
+json or_null(const std::optional<double>& number) {
+  return number ? json(*number) : json();
 }
 
 // Each case with a speed-up that may be shown: who has which, most first.
 json lists_of_cases(const Views& views) {
   std::vector<std::string> order;
   std::map<std::string, std::map<std::string, json>> by_case;  // then by name: a team's members share a line
-  for (const json& view : views) {
-    if (!view.contains("pseudonym")) continue;
-    for (const json& line : view.at("cases")) {
-      if (line.at("verdict") != Verdict::kAccepted || !line.contains("ratio") || !line.contains("id"))
-        continue;
-      const std::string id = line.at("id"), name = view.at("pseudonym");
-      if (!by_case.contains(id)) order.push_back(id);
-      json row = line.at("ratio");
-      row.update({{"name", name}, {"language", language_of(view)}});
-      row["share"] = line.value("limit", json::object()).value("share", json());
-      by_case[id][name] = std::move(row);
+  for (const View view : views) {
+    if (view.pseudonym.empty()) continue;
+    for (const ScoredCase& line : view.cases) {
+      if (!line.accepted() || !line.ratio || line.id.empty()) continue;
+      if (!by_case.contains(line.id)) order.push_back(line.id);
+      by_case[line.id][view.pseudonym] = {
+          {"median", line.ratio->median},         {"low", or_null(line.ratio->low)},
+          {"high", or_null(line.ratio->high)},    {"name", view.pseudonym},
+          {"language", view.submission.language}, {"share", or_null(line.limit.share)}};
     }
   }
   json lists = json::array();
   for (const std::string& id : order) {
     std::vector<json> rows;
     for (auto& [name, row] : by_case[id]) rows.push_back(std::move(row));
-    std::stable_sort(rows.begin(), rows.end(), [](const json& a, const json& b) {
-      return a.value("median", 0.0) > b.value("median", 0.0);
-    });
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const json& a, const json& b) { return a["median"] > b["median"]; });
     lists.push_back({{"id", id}, {"rows", std::move(rows)}});
   }
   return lists;
 }
 
-json row_of(const json& view) {
-  return {{"name", view.value("pseudonym", "")},
-          {"points", view.value("computed_points", view.at("points").get<double>())},
-          {"max_points", view.at("max_points")},
-          {"correct", view.value("correct_cases", 0)},
-          {"total", view.value("total_cases", 0)},
-          {"speed", speed_of(view)},
-          {"share", share_of(view)},
-          {"language", language_of(view)},
+json row_of(const View& view) {
+  return {{"name", view.pseudonym},        {"points", view.earned()},
+          {"max_points", view.max_points}, {"correct", view.correct_cases},
+          {"total", view.total_cases},     {"speed", speed_of(view)},
+          {"share", share_of(view)},       {"language", view.submission.language},
           {"speedups", json::array()}};
 }
 
 }  // namespace
 
-bool stands_above(const json& view, const json& other) {
+bool stands_above(const View& view, const View& other) {
   const json first = row_of(view), second = row_of(other);
   if (shown_points(first) != shown_points(second)) return shown_points(first) > shown_points(second);
   return median_of(first) > median_of(second);
@@ -141,28 +131,24 @@ bool stands_above(const json& view, const json& other) {
 json leaderboard(const Views& views, const Policy::Board& board, std::int64_t now) {
   const std::vector<int> ks = speed_widths(views);
   std::map<std::string, json> by_name;  // a team's members share one line
-  for (const json& view : views) {
-    if (!view.contains("pseudonym")) continue;
+  std::string baseline;
+  for (const View view : views) {
+    for (const ScoredCase& line : view.cases)
+      if (line.threshold && !line.baseline.empty()) baseline = line.baseline;
+    if (view.pseudonym.empty()) continue;
     json row = row_of(view);
-    for (const int k : ks) {
-      const auto mean = mean_speedup(view, k);
-      row["speedups"].push_back(mean ? json(*mean) : json());
-    }
-    by_name[view.at("pseudonym")] = std::move(row);
+    for (const int k : ks) row["speedups"].push_back(or_null(mean_speedup(view, k)));
+    by_name[view.pseudonym] = std::move(row);
   }
+  const View any = views.front();
   json titles = json::array();
-  for (const int k : ks) titles.push_back(speedup_title(views.front(), k));
+  for (const int k : ks) titles.push_back(speedup_title(any, k));
   std::vector<json> rows;
   for (auto& [name, row] : by_name) rows.push_back(std::move(row));
   rank(rows);
-  const json& any = views.front();
-  std::string baseline;
-  for (const json& view : views)
-    for (const json& line : view.at("cases"))
-      if (line.contains("threshold")) baseline = line.value("baseline", baseline);
   json list = {{"schema", "warpgrade.leaderboard.v1"},
-               {"run", any.at("run")},
-               {"lab", any.at("lab")},
+               {"run", any.run},
+               {"lab", any.lab},
                {"titles", titles},
                {"baseline", baseline},
                {"rows", rows}};

@@ -19,20 +19,16 @@ using Rows = std::vector<Row>;
 
 // An id as courseware wrote it, for its import to find. One that a hand-in's name brought is a
 // stranger's text.
-std::string id_cell(const json& person, const std::string& id) {
-  return person.value("on_roster", true) ? id : plain_cell(id);
-}
-
-std::string id_of(const json& person) {
-  return person.at("id").get<std::string>();
+std::string id_cell(const Person& person, const std::string& id) {
+  return person.on_roster ? id : plain_cell(id);
 }
 
 // The roster's id, unless it is known to be something else.
-std::string own_id(const json& person) {
-  const std::string id = id_of(person);
-  for (const char* other : {"canvas_id", "moodle_id", "lms_id", "login", "email"})
-    if (person.value(other, "") == id) return "";
-  return id;
+std::string own_id(const Person& person) {
+  for (const std::string& other :
+       {person.canvas_id, person.moodle_id, person.lms_id, person.login, person.email})
+    if (other == person.id) return "";
+  return person.id;
 }
 
 // The columns by which an import finds its people, of which it looks at one. A row that has nothing in it is
@@ -40,12 +36,12 @@ std::string own_id(const json& person) {
 // there only if every row has something in it, and a row without the best column is left out.
 struct KeyColumn {
   std::string title;
-  std::function<std::string(const json& person)> of;
+  std::function<std::string(const Person& person)> of;
 };
 
 struct KeyedRows {
   std::vector<KeyColumn> columns;
-  std::vector<const json*> views;
+  std::vector<View> views;
   std::vector<std::string> left_out;  // ids of the roster's students
 };
 
@@ -56,22 +52,22 @@ bool is_blank(const std::string& key) {
 
 KeyedRows keyed_rows(const Views& views, const std::vector<KeyColumn>& known) {
   KeyedRows rows;
-  for (const json& view : views)
-    if (!is_not_on_roster(view, views)) rows.views.push_back(&view);
+  for (View view : views)
+    if (!is_not_on_roster(view.person, views)) rows.views.push_back(std::move(view));
   const auto count = [&](const KeyColumn& column) {
     return std::count_if(rows.views.begin(), rows.views.end(),
-                         [&](const json* view) { return !is_blank(column.of(view->at("person"))); });
+                         [&](const View& view) { return !is_blank(column.of(view.person)); });
   };
   const auto best = std::max_element(known.begin(), known.end(),
                                      [&](const auto& a, const auto& b) { return count(a) < count(b); });
   if (count(*best) == 0) {  // nothing that the import could look at
-    for (const json* view : rows.views) rows.left_out.push_back(id_of(view->at("person")));
+    for (const View& view : rows.views) rows.left_out.push_back(view.person.id);
     rows.views.clear();
     return rows;
   }
-  std::erase_if(rows.views, [&](const json* view) {
-    const bool blank = is_blank(best->of(view->at("person")));
-    if (blank) rows.left_out.push_back(id_of(view->at("person")));
+  std::erase_if(rows.views, [&](const View& view) {
+    const bool blank = is_blank(best->of(view.person));
+    if (blank) rows.left_out.push_back(view.person.id);
     return blank;
   });
   for (const KeyColumn& column : known)
@@ -80,24 +76,22 @@ KeyedRows keyed_rows(const Views& views, const std::vector<KeyColumn>& known) {
 }
 
 KeyedRows moodle_rows(const Views& views) {
-  return keyed_rows(views, {{"ID number", own_id},
-                            {"Email address", [](const json& person) { return person.value("email", ""); }},
-                            {"Username", [](const json& person) { return person.value("login", ""); }}});
+  return keyed_rows(views,
+                    {{"ID number", own_id}, {"Email address", &Person::email}, {"Username", &Person::login}});
 }
 
 KeyedRows brightspace_rows(const Views& views) {
-  return keyed_rows(views, {{"OrgDefinedId", own_id},
-                            {"Username", [](const json& person) { return person.value("login", ""); }}});
+  return keyed_rows(views, {{"OrgDefinedId", own_id}, {"Username", &Person::login}});
 }
 
 // Blackboard and Sakai look at the user name alone.
 KeyedRows rows_by_username(const Views& views, const char* title) {
-  return keyed_rows(views, {{title, [](const json& person) { return person.value("login", ""); }}});
+  return keyed_rows(views, {{title, &Person::login}});
 }
 
 // PrairieLearn's uid is an address.
 KeyedRows prairielearn_rows(const Views& views) {
-  return keyed_rows(views, {{"uid", [](const json& person) { return person.value("email", ""); }}});
+  return keyed_rows(views, {{"uid", &Person::email}});
 }
 
 // Moodle reads CSV by PHP's fgetcsv, for which a backslash before a quote is part of the cell: one at a
@@ -117,7 +111,7 @@ Row with_keys(const KeyedRows& keyed, Row row, const Row& rest) {
   return row;
 }
 
-Row with_keys(const KeyedRows& keyed, const json& person, Row row, const Row& rest) {
+Row with_keys(const KeyedRows& keyed, const Person& person, Row row, const Row& rest) {
   for (const KeyColumn& key : keyed.columns) row.push_back(id_cell(person, key.of(person)));
   row.insert(row.end(), rest.begin(), rest.end());
   return row;
@@ -125,26 +119,23 @@ Row with_keys(const KeyedRows& keyed, const json& person, Row row, const Row& re
 
 }  // namespace
 
-bool is_not_on_roster(const json& view, const Views& all) {
-  if (view.at("person").value("on_roster", true)) return false;
-  return std::any_of(all.begin(), all.end(),
-                     [](const json& other) { return other.at("person").value("on_roster", true); });
+bool is_not_on_roster(const Person& person, const Views& all) {
+  return !person.on_roster && std::any_of(all.begin(), all.end(), [](const json& other) {
+    return other.at("person").get<Person>().on_roster;
+  });
 }
 
 std::string canvas_csv(const Views& views, const std::string& column) {
   Rows rows{{"Student", "ID", "SIS User ID", "SIS Login ID", "Section", column},
-            {"    Points Possible", "", "", "", "", points_cell(views.front().at("max_points"))}};
-  for (const json& view : views) {
-    const json& person = view.at("person");
-    const std::string id = person.at("id"), canvas_id = person.value("canvas_id", "");
-    if (is_not_on_roster(view, views) && canvas_id.empty()) continue;
-    std::string sis = person.value("sis_id", ""), login = person.value("login", "");
+            {"    Points Possible", "", "", "", "", points_cell(View(views.front()).max_points)}};
+  for (const View view : views) {
+    const Person& person = view.person;
+    if (is_not_on_roster(person, views) && person.canvas_id.empty()) continue;
     // The roster's id is the SIS id, unless it is known to be something else.
-    if (sis.empty()) sis = own_id(person);
-    if (login.empty()) login = person.value("email", "");
-    rows.push_back({plain_cell(person.value("name", "")), id_cell(person, canvas_id), id_cell(person, sis),
-                    id_cell(person, login), plain_cell(person.value("section", "")),
-                    points_cell(view.at("points"))});
+    const std::string sis = person.sis_id.empty() ? own_id(person) : person.sis_id;
+    rows.push_back({plain_cell(person.name), id_cell(person, person.canvas_id), id_cell(person, sis),
+                    id_cell(person, person.login.empty() ? person.email : person.login),
+                    plain_cell(person.section), points_cell(*view.points)});
   }
   return csv_text(rows);
 }
@@ -152,16 +143,15 @@ std::string canvas_csv(const Views& views, const std::string& column) {
 std::string moodle_csv(const Views& views, const std::string& column) {
   const KeyedRows keyed = moodle_rows(views);
   Rows rows{with_keys(keyed, {"Identifier"}, {"Full name", column, "Maximum", "Feedback"})};
-  for (const json* view : keyed.views) {
-    const json& person = view->at("person");
-    std::string comment = headline(*view);
+  for (const View& view : keyed.views) {
+    const Person& person = view.person;
+    std::string comment = headline(view);
     // Gradescope has a leaderboard of its own, with names of its own; ours is told here.
-    if (view->contains("pseudonym"))
-      comment += "\nOn the leaderboard you are " + view->at("pseudonym").get<std::string>() + ".";
-    const std::string participant = person.value("moodle_id", "");
-    rows.push_back(with_keys(keyed, person, {participant.empty() ? "" : "Participant " + participant},
-                             {for_php(plain_cell(person.value("name", ""))), points_cell(view->at("points")),
-                              points_cell(view->at("max_points")), for_php(plain_cell(comment))}));
+    if (!view.pseudonym.empty()) comment += "\nOn the leaderboard you are " + view.pseudonym + ".";
+    rows.push_back(with_keys(keyed, person,
+                             {person.moodle_id.empty() ? "" : "Participant " + person.moodle_id},
+                             {for_php(plain_cell(person.name)), points_cell(*view.points),
+                              points_cell(view.max_points), for_php(plain_cell(comment))}));
   }
   return csv_text(rows);
 }
@@ -169,8 +159,8 @@ std::string moodle_csv(const Views& views, const std::string& column) {
 std::string blackboard_csv(const Views& views, const std::string& column) {
   const KeyedRows keyed = rows_by_username(views, "Username");
   Rows rows{with_keys(keyed, {}, {column})};
-  for (const json* view : keyed.views)
-    rows.push_back(with_keys(keyed, view->at("person"), {}, {points_cell(view->at("points"))}));
+  for (const View& view : keyed.views)
+    rows.push_back(with_keys(keyed, view.person, {}, {points_cell(*view.points)}));
   return csv_text(rows, CsvForm::kEveryCellQuoted);
 }
 
@@ -180,33 +170,30 @@ std::string brightspace_csv(const Views& views, const std::string& column) {
       column.find(kEnding) == std::string::npos ? fmt::format("{} {}", column, kEnding) : column;
   const KeyedRows keyed = brightspace_rows(views);
   Rows rows{with_keys(keyed, {}, {title, "End-of-Line Indicator"})};
-  for (const json* view : keyed.views)
-    rows.push_back(with_keys(keyed, view->at("person"), {}, {points_cell(view->at("points")), "#"}));
+  for (const View& view : keyed.views)
+    rows.push_back(with_keys(keyed, view.person, {}, {points_cell(*view.points), "#"}));
   return csv_text(rows, CsvForm::kPlain);
 }
 
 std::string sakai_csv(const Views& views, const std::string& column) {
   const std::string title = column.find('[') == std::string::npos
-                                ? fmt::format("{} [{}]", column, points_cell(views.front().at("max_points")))
+                                ? fmt::format("{} [{}]", column, points_cell(View(views.front()).max_points))
                                 : column;
   const KeyedRows keyed = rows_by_username(views, "Student ID");
   Rows rows{with_keys(keyed, {}, {"Name", title})};
-  for (const json* view : keyed.views) {
-    const json& person = view->at("person");
-    rows.push_back(with_keys(
-        keyed, person, {}, {for_php(plain_cell(person.value("name", ""))), points_cell(view->at("points"))}));
-  }
+  for (const View& view : keyed.views)
+    rows.push_back(with_keys(keyed, view.person, {},
+                             {for_php(plain_cell(view.person.name)), points_cell(*view.points)}));
   return csv_text(rows, CsvForm::kPlain);
 }
 
 std::string prairielearn_csv(const Views& views, const std::string& column) {
   const KeyedRows keyed = prairielearn_rows(views);
   Rows rows{{"uid", "instance", "qid", "score_perc", "feedback"}};
-  for (const json* view : keyed.views) {
-    const double most = view->at("max_points"), points = view->at("points");
-    rows.push_back({view->at("person").at("email"), "1", column,
-                    points_cell(most > 0 ? 100 * points / most : 0), plain_cell(headline(*view))});
-  }
+  for (const View& view : keyed.views)
+    rows.push_back({view.person.email, "1", column,
+                    points_cell(view.max_points > 0 ? 100 * *view.points / view.max_points : 0),
+                    plain_cell(headline(view))});
   return csv_text(rows, CsvForm::kPlain);
 }
 

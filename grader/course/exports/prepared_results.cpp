@@ -7,17 +7,15 @@
 namespace warpgrade {
 using nlohmann::json;
 
-json prairielearn_results(const json& view) {
+json prairielearn_results(const View& view) {
   json tests = json::array();
-  for (const json& line : view.at("cases")) {
-    json test = {{"name", line.at("id")},
-                 {"points", line.value("points", 0.0)},
-                 {"max_points", line.value("max_points", 0.0)},
-                 {"message", line.value("note", "")},
-                 {"output", case_text(line)}};
-    tests.push_back(std::move(test));
-  }
-  const double most = view.at("max_points"), points = view.at("points");
+  for (const ScoredCase& line : view.cases)
+    tests.push_back({{"name", line.id},
+                     {"points", line.points},
+                     {"max_points", line.max_points},
+                     {"message", line.note},
+                     {"output", case_text(line)}});
+  const double most = view.max_points, points = view.points.value_or(0);
   return {{"gradable", true},
           {"score", most > 0 ? std::clamp(points / most, 0.0, 1.0) : 0.0},
           {"message", headline(view)},
@@ -26,22 +24,25 @@ json prairielearn_results(const json& view) {
 
 json gradescope_students(const Views& everyone) {
   json students = json::array();
-  for (const json& view : everyone) {
-    const json& person = view.at("person");
-    json student = {{"id", person.at("id")}};
-    for (const char* key : {"email", "login", "name"})
-      if (person.contains(key)) student[key] = person[key];
-    if (view.value("unfinished", false))
+  for (const View view : everyone) {
+    json student = {{"id", view.person.id}};
+    const auto add = [&](const char* key, const std::string& value) {
+      if (!value.empty()) student[key] = value;
+    };
+    add("email", view.person.email);
+    add("login", view.person.login);
+    add("name", view.person.name);
+    if (view.unfinished)
       student["why"] = "cases of this submission are not judged yet";
-    else if (!view.contains("points"))
+    else if (!view.points)
       student["why"] = "nothing of this student was judged";
     else
-      student["file"] = file_name_of(person.at("id")) + ".json";
+      student["file"] = file_name_of(view.person.id) + ".json";
     students.push_back(std::move(student));
   }
   return {{"schema", "warpgrade.gradescope-students.v1"},
-          {"run", everyone.front().at("run")},
-          {"lab", everyone.front().at("lab")},
+          {"run", View(everyone.front()).run},
+          {"lab", View(everyone.front()).lab},
           {"students", students}};
 }
 

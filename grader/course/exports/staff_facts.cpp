@@ -6,6 +6,7 @@
 
 #include "base/files.h"
 #include "course/ingest/times.h"
+#include "record/view.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -15,26 +16,22 @@ namespace {
 
 constexpr double kNear = 0.03;
 
-bool is_near(const json& line) {
-  if (line.value("threshold_status", "") == "within_noise") return true;
-  const double threshold = line.value("threshold", 0.0);
-  const double median = line.value("ratio", json::object()).value("median", 0.0);
+bool is_near(const ScoredCase& line, double threshold, double median) {
+  if (line.threshold_status == "within_noise") return true;
   return threshold > 0 && median > 0 && std::abs(median / threshold - 1) <= kNear;
 }
 
 void add_scored_facts(const json& scored, json& facts) {
   if (const auto journey = scored.find("journey"); journey != scored.end()) facts["journey"] = *journey;
-  for (const json& line : scored.at("cases")) {
-    const std::string id = line.at("id");
+  for (const ScoredCase line : scored.at("cases")) {
     // Where the host wrote the outputs, nobody asks how many kernels there were.
-    if (line.value("no_kernel", false))
-      facts["no_kernel"].push_back(id);
-    else if (line.value("cpu_only", false))
-      facts["cpu_only"].push_back(id);
-    if (is_near(line))
-      facts["near"].push_back(fmt::format("{}: {:.3g} of {:.3g}", id,
-                                          line.value("ratio", json::object()).value("median", 0.0),
-                                          line.value("threshold", 0.0)));
+    if (line.no_kernel)
+      facts["no_kernel"].push_back(line.id);
+    else if (line.cpu_only)
+      facts["cpu_only"].push_back(line.id);
+    const double threshold = line.threshold.value_or(0), median = line.ratio ? line.ratio->median : 0;
+    if (is_near(line, threshold, median))
+      facts["near"].push_back(fmt::format("{}: {:.3g} of {:.3g}", line.id, median, threshold));
   }
 }
 

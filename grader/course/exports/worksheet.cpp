@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "course/exports/csv.h"
+#include "record/view.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -123,8 +124,7 @@ Sheet sheet_of(const fs::path& file, const std::string& text, const std::optiona
     for (const auto& [title, place] : sheet.columns) titles.push_back(title);
     throw UsageError(
         "{}: expected Moodle's grading worksheet (with a column Grade) or Sakai's grades.csv; its columns "
-        "are {}. "
-        "Where the sheet is in another language, name the column of grades: --column TITLE",
+        "are {}. Where the sheet is in another language, name the column of grades: --column TITLE",
         file.string(), fmt::join(titles, ", "));
   }
   sheet.grade = named != sheet.columns.end() ? named->second : grade->second;
@@ -136,13 +136,13 @@ class People {
  public:
   People(const Views& views, bool moodle) {
     for (const json& view : views) {
-      const json& person = view.at("person");
+      const Person person = view.at("person");
       if (moodle) {
-        add("number " + person.value("moodle_id", ""), view);
-        add("mail " + lowered(person.value("email", "")), view);
-        add("id " + person.at("id").get<std::string>(), view);
+        add("number " + person.moodle_id, view);
+        add("mail " + lowered(person.email), view);
+        add("id " + person.id, view);
       }
-      add("login " + person.value("login", ""), view);
+      add("login " + person.login, view);
     }
   }
   const json* find(const std::string& kind, const std::string& key) const {
@@ -199,15 +199,15 @@ FilledWorksheet fill_worksheet(const fs::path& file, const Views& views,
   std::size_t copied = 0;
   for (std::size_t i = sheet.head; i < sheet.rows.size(); ++i) {
     const PlacedRow& row = sheet.rows[i];
-    const json* view = row.size() > sheet.grade ? person_of(sheet, row, people) : nullptr;
-    if (view == nullptr) continue;
-    if (!found.insert(view).second)
-      throw UsageError("{}: {} stands there twice", file.string(),
-                       view->at("person").at("id").get<std::string>());
-    if (view->at("points") == 0.0) zeros.push_back(view->at("person").at("id"));
+    const json* known = row.size() > sheet.grade ? person_of(sheet, row, people) : nullptr;
+    if (known == nullptr) continue;
+    const View view = *known;
+    if (!found.insert(known).second)
+      throw UsageError("{}: {} stands there twice", file.string(), view.person.id);
+    if (*view.points == 0.0) zeros.push_back(view.person.id);
     const PlacedCell& cell = row[sheet.grade];
     const bool quoted = cell.end > cell.begin && text[cell.begin] == '"';
-    const std::string points = points_cell(view->at("points"));
+    const std::string points = points_cell(*view.points);
     filled.text += text.substr(copied, cell.begin - copied) + (quoted ? "\"" + points + "\"" : points);
     copied = cell.end;
   }

@@ -1,31 +1,29 @@
 #include "course/feedback/board.h"
 
 #include "course/ingest/times.h"
-#include "record/verdict.h"
+#include "record/view.h"
 
 namespace warpgrade {
 using nlohmann::json;
 
 namespace {
 
-bool was_there(const json& scored, const Policy::Board& board, std::int64_t now) {
+bool was_there(const Scored& scored, const Policy::Board& board, std::int64_t now) {
   if (!board.is_frozen(now)) return true;
-  const auto at = parse_time(scored.value("submitted_at", ""));
+  const auto at = parse_time(scored.submitted_at);
   return !at || *at < board.frozen_from;
 }
 
 // Whether `scored` is listed rather than another attempt of the same people.
-bool is_listed_before(const Policy::Board& board, const json& scored, const json& other) {
-  const bool is_later = scored.value("attempt", 0) > other.value("attempt", 0);
+bool is_listed_before(const Policy::Board& board, const Scored& scored, const Scored& other) {
+  const bool is_later = scored.attempt > other.attempt;
   if (board.attempt == "last") return is_later;
-  if (board.attempt == "counts" && scored.value("counts", true) != other.value("counts", true))
-    return scored.value("counts", true);
-  const double points = scored.value("points", 0.0), others = other.value("points", 0.0);
-  return points > others || (points == others && is_later);
+  if (board.attempt == "counts" && scored.counts != other.counts) return scored.counts;
+  return scored.points > other.points || (scored.points == other.points && is_later);
 }
 
-std::string people_of(const json& scored) {
-  return scored.contains("members") ? scored.at("members").dump() : scored.at("id").get<std::string>();
+std::string people_of(const Scored& scored) {
+  return scored.members.empty() ? scored.id : json(scored.members).dump();
 }
 
 }  // namespace
@@ -50,21 +48,23 @@ bool lists_other_attempts(const Policy::Board& board, std::int64_t now) {
 std::vector<json> board_views(const Policy& policy, RunParts parts,
                               const std::map<std::string, std::string>& pseudonyms, std::int64_t now) {
   const Policy::Board& board = policy.visibility.board;
-  std::map<std::string, std::string> own, names = pseudonyms;  // by people; by submission
-  std::map<std::string, json*> listed;                         // by people
-  for (json& scored : parts.scores.at("submissions")) {
-    if (scored.value("role", "student") != "student") continue;
-    const auto name = pseudonyms.find(scored.at("id").get<std::string>());
-    if (name != pseudonyms.end() && scored.value("counts", true)) own[people_of(scored)] = name->second;
-    if (scored.value("undecided_cases", 0) > 0 || !was_there(scored, board, now)) continue;
-    json*& best = listed[people_of(scored)];
-    if (best == nullptr || is_listed_before(board, scored, *best)) best = &scored;
+  std::map<std::string, std::string> own, names = pseudonyms;    // by people; by submission
+  std::map<std::string, std::pair<Scored, const json*>> listed;  // by people
+  for (const json& submission : parts.scores.at("submissions")) {
+    const Scored scored = submission;
+    if (!scored.is_students()) continue;
+    const std::string people = people_of(scored);
+    const auto name = pseudonyms.find(scored.id);
+    if (name != pseudonyms.end() && scored.counts) own[people] = name->second;
+    if (scored.undecided_cases > 0 || !was_there(scored, board, now)) continue;
+    const auto [best, is_first] = listed.try_emplace(people, scored, &submission);
+    if (!is_first && is_listed_before(board, scored, best->second.first))
+      best->second = {scored, &submission};
   }
   std::vector<json> kept;
-  for (const auto& [people, scored] : listed) {
-    if (const auto name = own.find(people); name != own.end())
-      names[scored->at("id").get<std::string>()] = name->second;
-    kept.push_back(*scored);
+  for (const auto& [people, best] : listed) {
+    if (const auto name = own.find(people); name != own.end()) names[best.first.id] = name->second;
+    kept.push_back(*best.second);
     kept.back()["counts"] = true;
   }
   parts.scores["submissions"] = std::move(kept);

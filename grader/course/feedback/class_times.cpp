@@ -42,13 +42,12 @@ void ClassTimes::sort() {
   for (const auto& [id, times] : baselines_) baseline_medians_[id] = four_digits(median(times));
 }
 
-json ClassTimes::of(const std::string& case_id, const json& own_us) const {
+json ClassTimes::of(const std::string& case_id, std::optional<double> own_us) const {
   const auto found = times_.find(case_id);
   if (found == times_.end() || found->second.size() < kLeastTimes) return nullptr;
   const std::vector<double>& times = found->second;
   json told{{"count", times.size()}, {"us", at_even_places(times)}, {"median_us", medians_.at(case_id)}};
-  if (own_us.is_number())
-    told["place"] = std::ranges::lower_bound(times, four_digits(own_us.get<double>())) - times.begin() + 1;
+  if (own_us) told["place"] = std::ranges::lower_bound(times, four_digits(*own_us)) - times.begin() + 1;
   if (const auto base = baseline_medians_.find(case_id); base != baseline_medians_.end())
     told["baseline_us"] = base->second;
   return told;

@@ -16,10 +16,10 @@ class ClassTimes {
   void add(const std::string& case_id, double time_us, std::optional<double> baseline_ratio);
   void sort();  // once, after the last one
 
-  // {"count", "us": fastest first, "median_us", "place": of `own_us` if it is a number; equal times share
+  // {"count", "us": fastest first, "median_us", "place": of `own_us` if it is known; equal times share
   // one, "baseline_us": the median}; of a large class `us` holds the times at evenly spaced places, the first
   // and the last among them. null: too few times, which would tell whose they are.
-  nlohmann::json of(const std::string& case_id, const nlohmann::json& own_us) const;
+  nlohmann::json of(const std::string& case_id, std::optional<double> own_us) const;
 
  private:
   std::map<std::string, std::vector<double>> times_, baselines_;  // by case; four digits

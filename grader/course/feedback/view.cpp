@@ -9,10 +9,10 @@
 #include "base/files.h"
 #include "base/inject.h"
 #include "base/text.h"
-#include "course/batch/contain.h"
+#include "course/batch/error_of.h"
 #include "course/feedback/class_times.h"
 #include "course/ingest/times.h"
-#include "record/outcome.h"
+#include "record/view.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -46,16 +46,14 @@ const json& list(const json& object, const char* key) {
   return found == object.end() || !found->is_array() ? empty : *found;
 }
 
-json first_of(const json& object, const char* key, std::size_t most,
-              std::initializer_list<const char*> fields) {
-  json list = json::array();
-  const auto found = object.find(key);
-  if (found == object.end() || !found->is_array()) return list;
-  for (const json& item : *found) {
-    if (list.size() == most) break;
-    if (item.is_object()) list.push_back(only(item, fields));
+json first_of(const json& items, std::size_t most, std::initializer_list<const char*> fields) {
+  json first = json::array();
+  if (!items.is_array()) return first;
+  for (const json& item : items) {
+    if (first.size() == most) break;
+    if (item.is_object()) first.push_back(only(item, fields));
   }
-  return list;
+  return first;
 }
 
 // The lab's words. The first runs, which were all of lab spmm, do not say them.
@@ -64,6 +62,12 @@ json terms_of(const json& run) {
   const json unsaid = is_spmm ? json{{"width", "K"}, {"work", "nnz"}, {"output", "c"}}
                               : json{{"width", ""}, {"work", "work"}, {"output", "output"}};
   return run.value("terms", unsaid);
+}
+
+// What every view begins with.
+json begun_view(const json& run) {
+  return {{"schema", "warpgrade.feedback.v1"}, {"run", run.at("run")},    {"lab", run.at("lab")},
+          {"backend", run.at("backend")},      {"speed_measured", false}, {"cases", json::array()}};
 }
 
 // The end of a long text, from a whole line on: a cut must not split a UTF-8 letter.
@@ -75,33 +79,27 @@ std::string tail(const std::string& text, std::size_t most) {
   return "...\n" + text.substr(from);
 }
 
-std::vector<std::string> members_of(const json& scored) {
-  std::vector<std::string> members;
-  for (const json& member : scored.value("members", json::array())) members.push_back(member);
-  if (members.empty()) members.push_back(scored.value("student", scored.at("id").get<std::string>()));
-  return members;
+std::optional<double> median_us(const Record* record) {
+  return record != nullptr && record->timing ? std::optional(record->timing->median_us) : std::nullopt;
 }
 
 class Viewer {
  public:
   Viewer(const Policy& policy, const RunParts& parts)
       : policy_(policy), parts_(parts), zone_(TimeZone::named(policy.timezone)) {
-    for (const json& spec : parts.run.at("cases")) sets_[spec.at("id")] = spec.value("set", "");
+    for (const Case& spec : Run(parts.run).cases) sets_[spec.id] = spec.set;
     for (const json& submission : list(parts.run, "submissions"))
       notes_.emplace(submission.value("id", ""), &list(submission, "notes"));
-    for (const json& record : parts.records) {
-      records_[{record.at("submission").at("id"), record.at("case").at("id")}] = &record;
-    }
+    for (const Record& record : parts.records)
+      records_[{record.submission.id, record.test_case.id}] = &record;
     if (policy.visibility.speed && policy.visibility.leaderboard) gather_times();
-    for (const json& scored : list(parts.scores, "submissions"))
-      if (scored.value("role", "student") == "student")
-        for (const std::string& student : members_of(scored)) attempts_[student].push_back(&scored);
+    for (const json& submission : list(parts.scores, "submissions"))
+      if (const Scored scored = submission; scored.is_students())
+        for (const std::string& student : scored.people()) attempts_[student].push_back(&submission);
     for (auto& [student, attempts] : attempts_)
       std::ranges::stable_sort(attempts, {}, [](const json* scored) { return scored->value("attempt", 0); });
     if (!parts.class_list.is_object()) return;
-    for (const json& student : list(parts.class_list, "students")) {
-      people_[student.at("id")] = &student;
-    }
+    for (const json& student : list(parts.class_list, "students")) people_[student.at("id")] = &student;
     for (const json& attempt : list(parts.class_list, "attempts")) {
       if (!attempt.contains("refusal")) continue;
       json refusal = only(attempt.at("refusal"), {"reason", "message", "next_step", "entry"});
@@ -118,15 +116,10 @@ class Viewer {
 
   // Of a submission whose view cannot be made: its points stand, and the page says that it could not be made.
   json points_alone(const json& scored, const std::string& trouble) const {
-    json view = only(scored, {"points", "max_points", "measured_points", "verdict", "undecided_cases"});
-    view.update({{"schema", "warpgrade.feedback.v1"},
-                 {"run", parts_.run.at("run")},
-                 {"lab", parts_.run.at("lab")},
-                 {"backend", parts_.run.at("backend")},
-                 {"terms", terms_of(parts_.run)},
+    json view = begun_view(parts_.run);
+    view.update(only(scored, {"points", "max_points", "measured_points", "verdict", "undecided_cases"}));
+    view.update({{"terms", terms_of(parts_.run)},
                  {"submission", only(scored, {"id", "attempt"})},
-                 {"speed_measured", false},
-                 {"cases", json::array()},
                  {"trouble", trouble}});
     return view;
   }
@@ -134,13 +127,10 @@ class Viewer {
   // Everything but the person, which differs between the members of a team.
   json submission(const json& scored) const {
     const std::string id = scored.at("id");
-    json view = {{"schema", "warpgrade.feedback.v1"},
-                 {"run", parts_.run.at("run")},
-                 {"lab", parts_.run.at("lab")},
-                 {"backend", parts_.run.at("backend")},
-                 {"terms", terms_of(parts_.run)}};
-    view["submission"] =
-        only(scored, {"id", "title", "team", "attempt", "submitted_at", "late_s", "hash", "interface"});
+    json view = begun_view(parts_.run);
+    view["terms"] = terms_of(parts_.run);
+    view["submission"] = only(scored, {"id", "title", "team", "attempt", "submitted_at", "late_s", "hash",
+                                       "interface", "language"});
     view.update(only(
         scored, {"points", "max_points", "measured_points", "points_before_late", "verdict", "correct_cases",
                  "total_cases", "undecided_cases", "left_out_cases", "dropped_cases", "bonus"}));
@@ -161,7 +151,7 @@ class Viewer {
       view["speed_gated"] = scored.value("speed_measured", false) && policy_.speed_needs_all_correct &&
                             scored.at("correct_cases").get<int>() < decided;
     }
-    json gates = first_of(scored, "gates", 8, {"baseline", "needed", "reached", "status"});
+    json gates = first_of(list(scored, "gates"), 8, {"baseline", "needed", "reached", "status"});
     for (json& gate : gates)
       if (!policy_.visibility.speed) gate.erase("reached");
     if (!gates.empty()) view["gates"] = std::move(gates);
@@ -202,8 +192,8 @@ class Viewer {
     const auto found = attempts_.find(student);
     if (found == attempts_.end() || found->second.size() < 2) return told;
     std::set<std::string> named;
-    for (const json& line : view.at("cases"))
-      if (line.value("open", false) || policy_.visibility.leaderboard) named.insert(line.at("id"));
+    for (const ScoredCase line : view.at("cases"))
+      if (line.open || policy_.visibility.leaderboard) named.insert(line.id);
     for (const json* scored : found->second) {
       json attempt = only(*scored, {"attempt", "submitted_at", "points", "correct_cases", "total_cases"});
       add_times(attempt);
@@ -224,7 +214,7 @@ class Viewer {
     json view = only(file, {"status", "message", "warnings", "flags"});
     if (view.contains("warnings") && view["warnings"].is_array()) view["warnings"] = view["warnings"].size();
     view["kernels"] = first_of(
-        file, "kernels", 16,
+        list(file, "kernels"), 16,
         {"name", "registers", "shared_bytes", "stack_bytes", "spill_store_bytes", "spill_load_bytes"});
     if (view.value("status", "") != "compiled" && fs::exists(folder / "compile.log")) {
       view["log"] = tail(read_text(folder / "compile.log"), kMostLogBytes);
@@ -233,40 +223,36 @@ class Viewer {
   }
 
   void gather_times() {
-    for (const json& scored : list(parts_.scores, "submissions")) {
-      if (scored.value("role", "student") != "student" || !scored.value("counts", true)) continue;
-      for (const json& line : list(scored, "cases")) {
-        const json time = median_us(scored.at("id"), line);
-        if (line.at("verdict") != Verdict::kAccepted || !time.is_number()) continue;
-        const json ratio = part(line, "ratio").value("median", json());
-        class_times_.add(line.at("id"), time,
-                         ratio.is_number() ? std::optional<double>(ratio) : std::nullopt);
-      }
+    for (const Scored scored : list(parts_.scores, "submissions")) {
+      if (!scored.is_students() || !scored.counts) continue;
+      for (const ScoredCase& line : scored.cases)
+        if (const auto time = median_us(record_of(scored.id, line.id)); time && line.accepted())
+          class_times_.add(line.id, *time, line.ratio ? std::optional(line.ratio->median) : std::nullopt);
     }
     class_times_.sort();
   }
 
   // Of the cases that the view names: a numbered one stays without its class.
   void add_class_times(json& view) const {
-    for (const json& line : view.at("cases")) {
-      const bool has_place = line.at("verdict") == Verdict::kAccepted;
-      json times = class_times_.of(line.at("id"), has_place ? line.value("time_us", json()) : json());
-      if (!times.is_null()) view["class_times"][line.at("id").get<std::string>()] = std::move(times);
+    for (const ScoredCase line : view.at("cases")) {
+      json times = class_times_.of(line.id, line.accepted() ? line.time_us : std::nullopt);
+      if (!times.is_null()) view["class_times"][line.id] = std::move(times);
     }
   }
 
-  json own_times(const json& scored, const std::set<std::string>& named) const {
+  json own_times(const Scored& scored, const std::set<std::string>& named) const {
     json times = json::object();
-    for (const json& line : list(scored, "cases")) {
-      if (line.at("verdict") != Verdict::kAccepted || !named.contains(line.at("id"))) continue;
-      if (const json time = median_us(scored.at("id"), line); time.is_number()) times[line.at("id")] = time;
-    }
+    for (const ScoredCase& line : scored.cases)
+      if (const auto time = median_us(record_of(scored.id, line.id));
+          time && line.accepted() && named.contains(line.id))
+        times[line.id] = *time;
     return times;
   }
 
-  json median_us(const std::string& submission, const json& line) const {
-    const auto found = records_.find({submission, line.at("id").get<std::string>()});
-    return found == records_.end() ? json() : part(*found->second, "timing").value("median_us", json());
+  // nullptr: there is none.
+  const Record* record_of(const std::string& submission, const std::string& case_id) const {
+    const auto found = records_.find({submission, case_id});
+    return found == records_.end() ? nullptr : found->second;
   }
 
   // The time of the hand-in on the course's clocks.
@@ -279,22 +265,21 @@ class Viewer {
     json cases = json::array();
     int hidden = 0, hidden_correct = 0;
     double hidden_points = 0, hidden_possible = 0;
+    const std::string submission = scored.at("id");
     for (const json& line : scored.at("cases")) {
-      const auto set = sets_.find(line.at("id").get<std::string>());
+      const ScoredCase read = line;
+      const Record* record = record_of(submission, read.id);
+      const auto set = sets_.find(read.id);
       if (set != sets_.end() && policy_.visibility.open_sets.contains(set->second)) {
-        cases.push_back(open_case(scored.at("id"), line));
+        cases.push_back(open_case(record, line));
         continue;
       }
-      if (line.value("left_out", false) || line.value("dropped", false)) {
-        if (policy_.visibility.hidden_verdicts)
-          cases.push_back(hidden_case(scored.at("id"), line, hidden + 1));
-        continue;
-      }
+      if (policy_.visibility.hidden_verdicts) cases.push_back(hidden_case(record, line, hidden + 1));
+      if (read.left_out || read.dropped) continue;
       ++hidden;
-      hidden_correct += line.at("verdict") == Verdict::kAccepted ? 1 : 0;
-      hidden_points += line.value("points", 0.0);
-      hidden_possible += line.value("max_points", 0.0);
-      if (policy_.visibility.hidden_verdicts) cases.push_back(hidden_case(scored.at("id"), line, hidden));
+      hidden_correct += read.accepted() ? 1 : 0;
+      hidden_points += read.points;
+      hidden_possible += read.max_points;
     }
     view["cases"] = std::move(cases);
     view["hidden"] = {{"cases", hidden},
@@ -319,41 +304,38 @@ class Viewer {
     return view;
   }
 
-  json hidden_case(const std::string& submission, const json& line, int number) const {
+  json hidden_case(const Record* record, const json& line, int number) const {
     json view = score_line(line, policy_.visibility.hidden_names);
     if (!policy_.visibility.hidden_names)
       view["id"] = fmt::format("hidden {}", number);
     else if (policy_.visibility.leaderboard)
-      add_time(submission, line, view);  // to find the own place in the class
+      add_time(record, view);  // to find the own place in the class
     view["open"] = false;
     return view;
   }
 
-  json open_case(const std::string& submission, const json& line) const {
+  json open_case(const Record* record, const json& line) const {
     json view = score_line(line, true);
     view["open"] = true;
-    const auto found = records_.find({submission, line.at("id").get<std::string>()});
-    if (found == records_.end()) return view;
-    const json& record = *found->second;
-    const json& outcome = part(record, "outcome");
+    if (record == nullptr) return view;
+    const json outcome = record->outcome;
     view.update(only(outcome, {"reason", "message", "next_step"}));
     const std::string output = part(outcome, "details").value("output", "");
     if (!output.empty()) view["output"] = tail(output, kMostOutputBytes);
-    view.update(only(record, {"pattern"}));
-    view["mismatches"] = first_of(record, "mismatches", kMostMismatches,
+    if (!record->pattern.empty()) view["pattern"] = record->pattern;
+    view["mismatches"] = first_of(record->mismatches, kMostMismatches,
                                   {"output", "index", "row", "col", "row_nnz", "want", "got"});
     view["diagnostics"] =
-        first_of(record, "diagnostics", kMostDiagnostics,
+        first_of(record->diagnostics, kMostDiagnostics,
                  {"kind", "file", "line", "kernel", "block", "thread", "message", "advice", "count"});
-    view["findings"] =
-        first_of(part(record, "counters"), "findings", 3, {"disease", "kernel", "message", "advice"});
-    add_time(submission, line, view);
+    view["findings"] = first_of(list(record->counters, "findings"), 3,
+                                {"problem", "disease", "kernel", "message", "advice"});
+    add_time(record, view);
     return view;
   }
 
-  void add_time(const std::string& submission, const json& line, json& view) const {
-    if (!policy_.visibility.speed) return;
-    if (json time = median_us(submission, line); !time.is_null()) view["time_us"] = std::move(time);
+  void add_time(const Record* record, json& view) const {
+    if (const auto time = median_us(record); time && policy_.visibility.speed) view["time_us"] = *time;
   }
 
   const Policy& policy_;
@@ -361,7 +343,7 @@ class Viewer {
   TimeZone zone_;
   std::map<std::string, std::string> sets_;
   std::map<std::string, const json*> notes_;  // by submission
-  std::map<std::pair<std::string, std::string>, const json*> records_;
+  std::map<std::pair<std::string, std::string>, const Record*> records_;
   std::map<std::string, const json*> people_;
   ClassTimes class_times_;
   std::map<std::string, std::vector<const json*>> attempts_;  // by student
@@ -386,11 +368,15 @@ void apply_final(const Policy& policy, const std::map<std::string, FinalPoints>&
   view["points"] = *final.points;
 }
 
+int attempt_of(const json& view) {
+  return view.at("submission").value("attempt", 0);
+}
+
 // The parts that this run measures, of somebody who handed in nothing.
 json no_points(const json& scores) {
   json none{{"correctness", 0.0}};
   for (const json& scored : list(scores, "submissions"))
-    if (scored.value("role", "student") == "student")
+    if (Scored(scored).is_students())
       for (const auto& [name, points] : part(scored, "parts").items())
         if (name != "bonus") none[name] = 0.0;
   return none;
@@ -420,20 +406,25 @@ std::vector<json> feedback_views(const Policy& policy, const RunParts& parts,
   const Viewer viewer(policy, parts);
   std::vector<json> views;
   std::map<std::string, std::size_t> place;  // by student
-  for (const json& scored : parts.scores.at("submissions")) {
-    if (scored.value("role", "student") != "student" || !scored.value("counts", true)) continue;
+  for (const json& submission : parts.scores.at("submissions")) {
+    const Scored scored = submission;
+    if (!scored.is_students() || !scored.counts) continue;
     json shared;
-    const auto trouble = contained([&] {
-      inject("view", scored.at("id").get_ref<const std::string&>());
-      shared = viewer.submission(scored);
+    const auto trouble = error_of([&] {
+      inject("view", scored.id);
+      shared = viewer.submission(submission);
     });
-    if (trouble) shared = viewer.points_alone(scored, *trouble);
-    const auto name = names.find(scored.at("id").get<std::string>());
+    if (trouble) shared = viewer.points_alone(submission, *trouble);
+    const auto name = names.find(scored.id);
     if (policy.visibility.leaderboard && name != names.end()) shared["pseudonym"] = name->second;
-    const std::vector<std::string> members = members_of(scored);
+    const std::vector<std::string> members = scored.people();
     for (const std::string& member : members) {
-      json view = &member == &members.back() ? std::move(shared) : shared;
-      view["person"] = viewer.person(member, scored.value("title", ""));
+      json view;
+      if (&member == &members.back())
+        view.swap(shared);
+      else
+        view = shared;
+      view["person"] = viewer.person(member, scored.title);
       if (json refused = viewer.refused_attempts(member); !refused.empty())
         view["refused_attempts"] = std::move(refused);
       if (json attempts = viewer.attempts(member, view); !attempts.empty())
@@ -442,27 +433,19 @@ std::vector<json> feedback_views(const Policy& policy, const RunParts& parts,
       const auto [stands, fresh] = place.emplace(member, views.size());
       if (fresh)
         views.push_back(std::move(view));
-      else if (view["submission"].value("attempt", 0) >=
-               views[stands->second]["submission"].value("attempt", 0))
+      else if (attempt_of(view) >= attempt_of(views[stands->second]))
         views[stands->second] = std::move(view);
     }
   }
   for (const auto& [id, student] : viewer.people()) {
     if (place.contains(id)) continue;
-    json view = {{"schema", "warpgrade.feedback.v1"},
-                 {"run", parts.run.at("run")},
-                 {"lab", parts.run.at("lab")},
-                 {"backend", parts.run.at("backend")},
-                 {"person", viewer.person(id, "")},
+    json view = begun_view(parts.run);
+    view.update({{"person", viewer.person(id, "")},
                  {"points", 0.0},
                  {"max_points", parts.scores.at("max_points")},
                  {"measured_points", parts.scores.value("measured_points", parts.scores.at("max_points"))},
-                 {"verdict", Verdict::kNotSubmitted},
-                 {"speed_measured", false},
-                 {"cases", json::array()}};
-    if (policy.visibility.speed) {
-      view["parts"] = no_points(parts.scores);
-    }
+                 {"verdict", Verdict::kNotSubmitted}});
+    if (policy.visibility.speed) view["parts"] = no_points(parts.scores);
     apply_final(policy, finals, view);
     views.push_back(std::move(view));
   }

@@ -3,19 +3,13 @@
 
 #include <set>
 
+#include "record/view.h"
+
 namespace warpgrade {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
 namespace {
-
-// The students for whom a submission counts: what ingest found, else the submission itself is the student.
-std::vector<std::string> members_of(const json& submission) {
-  std::vector<std::string> members;
-  for (const json& member : submission.value("members", json::array())) members.push_back(member);
-  if (members.empty()) members.push_back(submission.value("student", submission.at("id").get<std::string>()));
-  return members;
-}
 
 const json& or_empty(const json& object, const char* key) {
   static const json empty = json::object();
@@ -97,9 +91,8 @@ Row score_row(const Value& run, const json& scored, const Value& policy_hash) {
           number_value(scored, "measured_points")};
 }
 
-Row case_row(const Value& run, const Value& submission, const json& line, const json& record) {
-  const json& ratio = or_empty(line, "ratio");
-  const json& outcome = or_empty(record, "outcome");
+Row case_row(const Value& run, const Value& submission, const json& line, const Record& record) {
+  const json &ratio = or_empty(line, "ratio"), outcome = record.outcome;
   return {run,
           submission,
           text_value(line, "id"),
@@ -117,17 +110,18 @@ Row case_row(const Value& run, const Value& submission, const json& line, const 
           number_value(ratio, "median"),
           number_value(ratio, "low"),
           number_value(ratio, "high"),
-          number_value(or_empty(record, "timing"), "median_us"),
-          number_value(record, "wall_s"),
-          text_value(record, "checksum")};
+          record.timing ? Value(record.timing->median_us) : Value(),
+          record.wall_s ? Value(*record.wall_s) : Value(),
+          record.checksum.empty() ? Value() : Value(record.checksum)};
 }
 
 // The roster where there is one; names of the others come from their folders.
 std::vector<Row> student_rows(const Value& run, const RunParts& collected) {
   std::map<std::string, Row> students;
   for (const json& submission : collected.run.at("submissions")) {
-    if (submission.value("role", "student") != "student") continue;
-    for (const std::string& member : members_of(submission)) {
+    const Scored read = submission;
+    if (!read.is_students()) continue;
+    for (const std::string& member : read.people()) {
       const bool alone = !submission.contains("team") && !submission.contains("members");
       students[member] = {run,     member,  alone ? text_value(submission, "title") : Value(),
                           Value(), Value(), text_value(submission, "team"),
@@ -166,17 +160,16 @@ RunRows rows_of(const RunParts& collected) {
   rows.run = run_row(collected);
   rows.students = student_rows(run, collected);
   const auto refusals = refusals_of(collected.class_list);
-  std::map<std::pair<std::string, std::string>, const json*> records;
-  for (const json& record : collected.records) {
-    records[{record.at("submission").at("id"), record.at("case").at("id")}] = &record;
-  }
+  std::map<std::pair<std::string, std::string>, const Record*> records;
+  for (const Record& record : collected.records)
+    records[{record.submission.id, record.test_case.id}] = &record;
   for (const json& submission : collected.run.at("submissions")) {
     const std::string id = submission.at("id");
     const auto refusal = refusals.find(id);
     rows.attempts.push_back(attempt_row(run, submission, refusal == refusals.end() ? "" : refusal->second));
-    for (const std::string& member : members_of(submission)) rows.members.push_back({run, id, member});
+    for (const std::string& member : Scored(submission).people()) rows.members.push_back({run, id, member});
   }
-  static const json none = json::object();
+  static const Record none;
   const Value policy_hash = text_value(collected.scores, "policy_hash");
   for (const json& scored : collected.scores.at("submissions")) {
     const std::string id = scored.at("id");

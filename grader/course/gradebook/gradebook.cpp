@@ -32,12 +32,12 @@ namespace {
 
 // The writer's lock: a file beside the gradebook, so that it also holds where the database does not
 // exist yet.
-FileDescriptor lock_for_writing(const fs::path& file, double patience_s) {
+FileDescriptor lock_for_writing(const fs::path& file, double wait_s) {
   const fs::path lock = file.string() + ".lock";
   FileDescriptor descriptor(open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!descriptor)
     throw UsageError("{}: cannot be written; does the folder exist, and may you write to it?", lock.string());
-  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(patience_s);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(wait_s);
   while (flock(descriptor.get(), LOCK_EX | LOCK_NB) != 0) {
     throw_if_interrupted();
     if (std::chrono::steady_clock::now() >= end) {
@@ -60,13 +60,13 @@ json note_of(const Row& score) {
 
 }  // namespace
 
-void Gradebook::Impl::open(GradebookMode mode, double patience_s) {
+void Gradebook::Impl::open(GradebookMode mode, double wait_s) {
   const bool creates = mode == GradebookMode::kCreate, writes = mode != GradebookMode::kRead;
   if (!creates && !fs::exists(file)) {
     throw UsageError("{}: there is no gradebook; `warpgrade collect RUN --gradebook {}` makes one",
                      file.string(), file.string());
   }
-  if (writes) lock = lock_for_writing(file, patience_s);
+  if (writes) lock = lock_for_writing(file, wait_s);
   database = std::make_unique<SQLite::Database>(
       file.string(),
       (writes ? SQLite::OPEN_READWRITE : SQLite::OPEN_READONLY) | (creates ? SQLite::OPEN_CREATE : 0), 5000);
@@ -82,7 +82,7 @@ void Gradebook::Impl::open(GradebookMode mode, double patience_s) {
     throw UsageError("{}: this is an SQLite file, but not a gradebook", file.string());
   if (!writes) {  // a file of an earlier version: a writer brings it up to date first
     database.reset();
-    { const Gradebook writer(file, GradebookMode::kWrite, patience_s); }
+    { const Gradebook writer(file, GradebookMode::kWrite, wait_s); }
     database = std::make_unique<SQLite::Database>(file.string(), SQLite::OPEN_READONLY, 5000);
     return;
   }
@@ -96,10 +96,9 @@ void Gradebook::Impl::open(GradebookMode mode, double patience_s) {
 void Gradebook::Impl::audit(const std::string& author, const std::string& action, const json& what,
                             const std::string& at) {
   static const char* const columns[] = {"lab", "run", "submission", "student", "before", "after", "reason"};
-  SQLite::Statement write(
-      *database,
-      "INSERT INTO audit (at, author, action, lab, run, submission, student, before, after, "
-      "reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  SQLite::Statement write(*database,
+                          "INSERT INTO audit (at, author, action, lab, run, submission, student, before, "
+                          "after, reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   write.bind(1, at.empty() ? utc_timestamp() : at);
   write.bind(2, author);
   write.bind(3, action);
@@ -123,17 +122,16 @@ void Gradebook::Impl::refuse_namesake(const json& run) const {
   if (made != run.value("created_at", "") || lab != run.value("lab", "")) {
     throw UsageError(
         "{}: it has another run '{}' (lab {}, made {}); this one is of lab {}, made {}. Grade into a run "
-        "folder of "
-        "another name, or collect into another gradebook",
+        "folder of another name, or collect into another gradebook",
         file.string(), run.at("run").get<std::string>(), lab, made, run.value("lab", ""),
         run.value("created_at", ""));
   }
 }
 
-Gradebook::Gradebook(const fs::path& file, GradebookMode mode, double patience_s)
+Gradebook::Gradebook(const fs::path& file, GradebookMode mode, double wait_s)
     : impl_(std::make_unique<Impl>()) {
   impl_->file = file;
-  impl_->guarded([&] { impl_->open(mode, patience_s); });
+  impl_->guarded([&] { impl_->open(mode, wait_s); });
 }
 
 Gradebook::~Gradebook() = default;

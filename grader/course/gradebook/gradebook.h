@@ -71,9 +71,9 @@ struct KnownStudent {
 
 class Gradebook {
  public:
-  // Writing holds FILE.lock until the object goes: a second writer waits up to `patience_s` and is then
+  // Writing holds FILE.lock until the object goes: a second writer waits up to `wait_s` and is then
   // refused. Throws UsageError: locked, no gradebook, one of a newer version.
-  Gradebook(const std::filesystem::path& file, GradebookMode mode, double patience_s = 10);
+  Gradebook(const std::filesystem::path& file, GradebookMode mode, double wait_s = 10);
   ~Gradebook();
   Gradebook(const Gradebook&) = delete;
   Gradebook& operator=(const Gradebook&) = delete;

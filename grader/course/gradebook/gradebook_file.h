@@ -30,7 +30,7 @@ struct Gradebook::Impl {
     }
   }
 
-  void open(GradebookMode mode, double patience_s);
+  void open(GradebookMode mode, double wait_s);
 
   // `what`: of lab, run, submission, student, before, after, reason. `at`: now, unless it is given.
   void audit(const std::string& author, const std::string& action, const nlohmann::json& what,

@@ -45,8 +45,7 @@ std::string words_of(const ProcessResult& result) {
   const std::string words = plain_text(result.standard_output + "\n" + result.standard_error);
   if (words.find("ERR_NVGPUCTRPERM") != std::string::npos)
     return "the driver does not give performance counters to a program in a box (ERR_NVGPUCTRPERM); "
-           "`warpgrade doctor` "
-           "says how it does";
+           "`warpgrade doctor` says how it does";
   if (const std::size_t at = words.find("==ERROR=="); at != std::string::npos) {
     std::string line = plain_line(words.substr(at, words.find('\n', at) - at), 300);
     return fmt::format("ncu says: {}; the program's last words: {}", line,

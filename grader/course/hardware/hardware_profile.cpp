@@ -24,7 +24,6 @@
 #include "judge/judging/figures.h"
 #include "judge/judging/gpu_lease.h"
 #include "judge/labs/registry.h"
-#include "record/outcome.h"
 
 namespace warpgrade::hardware {
 namespace fs = std::filesystem;
@@ -64,7 +63,7 @@ struct EmulatedAs {
 };
 
 // The one case's record; its inputs lie in `kept` then.
-json judge(const HardwareOptions& options, const fs::path& run, const fs::path& kept) {
+Record judge(const HardwareOptions& options, const fs::path& run, const fs::path& kept) {
   GradeOptions grade_options;
   grade_options.lab = options.lab;
   grade_options.submissions = options.submission;
@@ -77,7 +76,7 @@ json judge(const HardwareOptions& options, const fs::path& run, const fs::path& 
   grade_options.measure_speed = false;
   grade_options.quiet = true;
   grade_options.keep_calls = kept;
-  const std::vector<json> records = RunFolder(grade(grade_options).run).read_records();
+  const std::vector<Record> records = RunFolder(grade(grade_options).run).read_records();
   if (records.size() != 1)
     throw UsageError("'{}' names {} cases of lab {}; counters are of one case", options.test_case,
                      records.size(), options.lab);
@@ -86,8 +85,7 @@ json judge(const HardwareOptions& options, const fs::path& run, const fs::path& 
 
 // A program that is wrong there is not run on the GPU: it may write anywhere. One that had too little
 // time is.
-void require_right(const json& record) {
-  const Outcome outcome = outcome_of(record);
+void require_right(const Outcome& outcome) {
   if (outcome.accepted() || outcome.verdict == Verdict::kTimeLimit) return;
   throw UsageError("the emulator says {}: {}; correct it first, then count", word_of(outcome.verdict),
                    outcome.message);
@@ -96,7 +94,7 @@ void require_right(const json& record) {
 // Whether the GPU still works is asked where a program had to be ended. Tests have no GPU that hangs.
 void require_device(const std::optional<JudgeDevice>& device, const std::string& submission) {
   std::optional<std::string> wedged;
-  if (device) wedged = JudgeServer(device->visible).device_fault();
+  if (device) wedged = JudgeClient(device->visible).device_fault();
   try {
     inject("counted_gpu", submission);
   } catch (const std::runtime_error& error) {
@@ -192,8 +190,8 @@ HardwareProfile hardware_profile(const HardwareOptions& options) {
   if (is_python(submission))
     throw UsageError(
         "counters of a GPU are there for CUDA C++ alone; `warpgrade profile` counts Python on the emulator");
-  const json record = judge(options, scratch.path() / "run", kept);
-  require_right(record);
+  const Record record = judge(options, scratch.path() / "run", kept);
+  require_right(record.outcome);
   if (!fs::exists(kept / "calls"))
     throw UsageError("the case's inputs have more than {} MiB; choose a smaller case", std::size_t{2} << 10);
   const SandboxMode mode = probe_sandbox().works ? SandboxMode::kBubblewrap : SandboxMode::kUnsandboxed;
@@ -202,14 +200,13 @@ HardwareProfile hardware_profile(const HardwareOptions& options) {
       submission);
   run_alone(box, device, submission.id);
   HardwareProfile profile;
-  const json counters = record.value("counters", json::object());
   profile.summary = {{"schema", "warpgrade.hardware.v1"},
                      {"lab", options.lab},
                      {"submission", submission.hash},
                      {"case", options.test_case},
-                     {"verdict", record.at("outcome").at("verdict")},
+                     {"verdict", record.outcome.verdict},
                      {"device", device ? device->about.value("name", "a GPU") : "the emulator"},
-                     {"kernels", set_beside(box.launches(), counters)}};
+                     {"kernels", set_beside(box.launches(), record.counters)}};
   take_report(profile, box, mode);
   profile.text = heading(profile.summary) + "\n" + beside_text(profile.summary["kernels"]);
   if (!profile.no_report.empty()) profile.text += profile.no_report + ".\n";

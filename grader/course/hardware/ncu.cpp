@@ -100,10 +100,8 @@ std::string permission_refusal(const fs::path& root) {
   for (std::string line; std::getline(parameters, line);) {
     if (line.starts_with("RmProfilingAdminOnly:") && line.find('1', line.find(':')) != std::string::npos)
       return "the driver gives performance counters to administrators alone, and a program in a box is none; "
-             "as root: "
-             "echo options nvidia NVreg_RestrictProfilingToAdminUsers=0 >/etc/modprobe.d/counters.conf, make "
-             "the "
-             "initramfs anew, and reboot";
+             "as root: echo options nvidia NVreg_RestrictProfilingToAdminUsers=0 "
+             ">/etc/modprobe.d/counters.conf, make the initramfs anew, and reboot";
   }
   return "";
 }

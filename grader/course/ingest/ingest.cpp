@@ -91,8 +91,8 @@ class Ingest {
     const auto found = taken_.roster.find(keys);
     if (!found)
       throw UsageError(
-          "{}: this class has nobody called '{}'; give an id, an e-mail address or a full name "
-          "that one student alone has (`--take-in` lists them)",
+          "{}: this class has nobody called '{}'; give an id, an e-mail address or a full name that one "
+          "student alone has (`--take-in` lists them)",
           option, who);
     return *found;
   }
@@ -183,8 +183,7 @@ class Ingest {
     if (strangers.size() > 3) strangers.resize(3);
     throw UsageError(
         "hand-ins of people who are not on the roster: {}. They were read as layout '{}'; --layout names "
-        "another "
-        "one. Correct the roster and give it with --roster, or take the hand-ins as they are with "
+        "another one. Correct the roster and give it with --roster, or take the hand-ins as they are with "
         "--accept-unmatched. Nothing was changed.",
         fmt::join(strangers, "; "), taken_.layout);
   }

@@ -152,8 +152,8 @@ void add_times_of_roster(std::vector<RawAttempt>& attempts, const Roster& roster
 
 [[noreturn]] void refuse_empty(const fs::path& source, const std::string& lab) {
   throw UsageError(
-      "{} holds no submission: expected a sub-folder or an archive for each student with {}.cu in it, or "
-      "an LMS's bulk export",
+      "{} holds no submission: expected a sub-folder or an archive for each student with {}.cu in it, or an "
+      "LMS's bulk export",
       source.string(), lab);
 }
 

@@ -72,8 +72,7 @@ std::optional<Name> parse_name(const std::string& given, bool is_folder, const T
   throw UsageError(
       "{}: expected a name as Brightspace gives it, \"12345-678 - Ada Lovelace - Mar 18, 2026 1158 PM\", "
       "and, of a loose file, \" - \" and the file's own name behind it; the date is not understood. Download "
-      "them "
-      "again with {} as your account's language, or rename this one. Nothing was kept.",
+      "them again with {} as your account's language, or rename this one. Nothing was kept.",
       name, kLanguagesOfDates);
 }
 

@@ -116,8 +116,7 @@ std::optional<Name> name_of(const ExportEntry& entry, const Roster* roster) {
   if (known.size() > 1)
     throw UsageError(
         "{} may be a hand-in of Canvas' user {} ({}) or of user {} ({}), and the roster has both: rename the "
-        "file "
-        "so that no name ends in '_' and figures. Nothing was kept.",
+        "file so that no name ends in '_' and figures. Nothing was kept.",
         entry.name, known[0].id, known[0].user, known[1].id, known[1].user);
   return known.empty() ? readings[0] : known[0];
 }

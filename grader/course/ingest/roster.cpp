@@ -134,8 +134,7 @@ std::optional<std::int64_t> submitted_at(const CsvTable& table, const CsvTable::
   if (!time)
     throw UsageError(
         "{}:{}: the time of the hand-in: expected one like \"Wednesday, 18 March 2026, 11:58 PM\", in {}, "
-        "got "
-        "'{}'; download the worksheet again with one of these as your account's language",
+        "got '{}'; download the worksheet again with one of these as your account's language",
         table.file, row.line, kLanguagesOfDates, cell);
   return time;
 }
@@ -405,10 +404,10 @@ void Roster::ask_about(const StudentKeys& keys) {
     for (const std::size_t i : named->second)
       if (students_[i].on_roster) ids.push_back(students_[i].id);
     if (ids.size() < 2) continue;
-    questions_.push_back(fmt::format(
-        "{} is the name of {}: whose hand-in it is, a column of the roster can tell (the platform's "
-        "own number as canvas_id, moodle_id or lms_id, or the login)",
-        key, fmt::join(ids, " and of ")));
+    questions_.push_back(
+        fmt::format("{} is the name of {}: whose hand-in it is, a column of the roster can tell (the "
+                    "platform's own number as canvas_id, moodle_id or lms_id, or the login)",
+                    key, fmt::join(ids, " and of ")));
     return;
   }
 }

@@ -23,8 +23,8 @@ Submission submission_of(const RunFolder& folder, const json& attempt,
     const fs::path snapshot = folder.root() / attempt.at("snapshot").get<std::string>();
     if (!fs::is_directory(snapshot) || snapshot_hash(snapshot) != attempt.at("hash").get<std::string>()) {
       throw UsageError(
-          "{} has changed since the class was read in; put the old one back, or read the class in again "
-          "with --fresh",
+          "{} has changed since the class was read in; put the old one back, or read the class in again with "
+          "--fresh",
           snapshot.string());
     }
     submission = read_submission(snapshot, lab, Role::kStudent);

@@ -69,8 +69,8 @@ std::string why_not(const json& groups) {
     if (figure(group, "cooperative") != 0)
       return "a cooperative launch: what its barriers cost was not validated";
     if (figure(group, "waits_for_blocks") != 0)
-      return "a kernel polls memory in a loop, as blocks do that wait for each other: how long they wait "
-             "was not validated";
+      return "a kernel polls memory in a loop, as blocks do that wait for each other: how long they wait was "
+             "not validated";
     if (figure(group, "local_requests") > 0.05 * figure(group, "warp_instructions"))
       return "more than 5 % of the instructions touch local memory, which was not validated";
     if (classes != group.end() && figure(*classes, "matrix") > 0.2 * figure(group, "warp_instructions"))

@@ -78,7 +78,7 @@ json gains(const json& groups, const json& kernels, const DeviceRates& device, d
                           Cure::divergence, Cure::contention, Cure::reuse, Cure::blocks}) {
     const double left = estimate_run(groups, kernels, device, fitted_coefficients(), cure).microseconds;
     if (left <= 0 || us / left < kWorthTelling) continue;
-    list.push_back({{"disease", name_of(cure)}, {"us", left}, {"gain", us / left}});
+    list.push_back({{"problem", name_of(cure)}, {"us", left}, {"gain", us / left}});
   }
   std::sort(list.begin(), list.end(),
             [](const json& a, const json& b) { return figure(a, "gain") > figure(b, "gain"); });
@@ -127,9 +127,9 @@ void set_beside_naive(json& estimate, const json& naive) {
 void order_by_gain(json& counters, const json& estimate) {
   if (!counters.contains("findings") || !counters["findings"].is_array()) return;
   std::map<std::string, double> gain;
-  for (const json& each : list(estimate, "without")) gain[word(each, "disease")] = figure(each, "gain");
+  for (const json& each : list(estimate, "without")) gain[problem_of(each)] = figure(each, "gain");
   for (json& finding : counters["findings"]) {
-    const auto found = gain.find(word(finding, "disease"));
+    const auto found = gain.find(problem_of(finding));
     if (found != gain.end()) finding["gain"] = found->second;
   }
   if (gain.empty()) return;
@@ -150,7 +150,7 @@ std::string estimate_text(const json& e) {
   text += fmt::format(".\n  Bound by {}: {:.0f} % of the time.\n", words_of_bound(word(e, "bound")),
                       100 * figure(e, "bound_share"));
   for (const json& each : list(e, "without")) {
-    text += fmt::format("  {}: about {} times as fast", words_of_cure(word(each, "disease")),
+    text += fmt::format("  {}: about {} times as fast", words_of_cure(problem_of(each)),
                         digits(figure(each, "gain"), 2));
     if (each.contains("over_naive"))
       text += fmt::format(", {}x naive", digits(figure(each, "over_naive"), 2));

@@ -12,7 +12,7 @@ namespace warpgrade {
 // Of counters and kernels as records hold them, a JSON object:
 //   device, device_name, validated, from_data_sheet; refusal (why there is none), or
 //   us, low_us, high_us; bound, bound_share (of the time, by the launches that it binds); bounds (us each);
-//   without: [{"disease", "us", "gain"}], what removing one problem would leave, the largest gain first
+//   without: [{"problem", "us", "gain"}], what removing one problem would leave, the largest gain first
 nlohmann::json estimate_json(const nlohmann::json& counters, const nlohmann::json& kernels,
                              const DeviceRates& device);
 

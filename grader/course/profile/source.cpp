@@ -54,11 +54,10 @@ std::optional<std::string> find_source(const fs::path& folder, const std::string
   return std::nullopt;
 }
 
-void name_allocations(json& record, const fs::path& folder) {
-  if (!record.contains("diagnostics")) return;
+void name_allocations(Record& record, const fs::path& folder) {
   std::map<std::string, std::string> names;  // by "allocation #2"
   std::map<std::string, std::vector<std::string>> files;
-  for (const json& finding : record["diagnostics"]) {
+  for (const json& finding : record.diagnostics) {
     std::istringstream places(finding.value("made_at", ""));
     for (std::string place; places >> place;) {  // "2=spmm.cu:12"
       const std::size_t equals = place.find('='), colon = place.rfind(':');
@@ -70,13 +69,14 @@ void name_allocations(json& record, const fs::path& folder) {
       if (!name.empty()) names["allocation #" + place.substr(0, equals)] = name;
     }
   }
-  const auto put_in = [&](json& object, const char* key) {
-    if (!object.contains(key)) return;
-    for (const auto& [allocation, name] : names)
-      object[key] = cudart::with_name(object[key].get<std::string>(), allocation, name);
+  const auto named = [&](std::string text) {
+    for (const auto& [allocation, name] : names) text = cudart::with_name(text, allocation, name);
+    return text;
   };
-  for (json& finding : record["diagnostics"]) put_in(finding, "message"), put_in(finding, "advice");
-  put_in(record["outcome"], "message");
+  for (json& finding : record.diagnostics)
+    for (const char* key : {"message", "advice"})
+      if (finding.contains(key)) finding[key] = named(finding[key]);
+  record.outcome.message = named(record.outcome.message);
 }
 
 void quote_source(json& counters, const fs::path& folder) {

@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "record/record.h"
+
 namespace warpgrade {
 
 // The text of the submission's source or header of that name, by untrusted.h's rules; the emulator tells
@@ -18,7 +20,7 @@ void quote_source(nlohmann::json& counters, const std::filesystem::path& folder)
 
 // Puts the program's own names of allocations (`d_x` in `cudaMalloc(&d_x, bytes)`) into what a record's findings
 // and its outcome say, where they name "allocation #2" and tell where it was made.
-void name_allocations(nlohmann::json& record, const std::filesystem::path& folder);
+void name_allocations(Record& record, const std::filesystem::path& folder);
 
 // Part of all instructions from which on a line matters.
 inline constexpr double kLineMatters = 0.01;

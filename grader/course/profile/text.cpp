@@ -160,10 +160,10 @@ std::string finding_list(const json& counters) {
   std::string out;
   int number = 0;
   for (const json& f : findings) {
-    const auto title = titles.find(word(f, "disease"));
-    out += fmt::format("{}. {} in {}:\n   {}\n", ++number,
-                       title == titles.end() ? word(f, "disease") : title->second,
-                       short_name(word(f, "kernel")), word(f, "message"));
+    const auto title = titles.find(problem_of(f));
+    out +=
+        fmt::format("{}. {} in {}:\n   {}\n", ++number, title == titles.end() ? problem_of(f) : title->second,
+                    short_name(word(f, "kernel")), word(f, "message"));
     for (const json& place : list(f, "places")) {
       out += fmt::format("     {}:{:.0f}  {} ({:.0f} %)\n", word(place, "file"), figure(place, "line"),
                          word(place, "text"), 100 * figure(place, "share"));

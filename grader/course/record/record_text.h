@@ -9,16 +9,18 @@
 #include <string_view>
 #include <vector>
 
+#include "record/record.h"
+
 namespace warpgrade {
 
 // "outcome", or of an object one field: "submission/id". None: all of the record.
 using Fields = std::vector<std::string>;
 
-// The records of one submission, by its id.
 // What any of these readers needs.
 Fields fields_of(std::initializer_list<Fields> readers);
 
-using RecordsOf = std::function<std::vector<nlohmann::json>(const std::string& submission)>;
+// The records of one submission, by its id.
+using RecordsOf = std::function<std::vector<Record>(const std::string& submission)>;
 
 // The record less all other fields, which stay unread. Nothing: the text is not a record as RunFolder writes
 // one, canonical with the checksum of its other bytes; who wants to know why parses all of it.

@@ -37,6 +37,12 @@ json read_json(const fs::path& path) {
   return value;
 }
 
+// As whoever reads it gets it.
+Record plain(json record) {
+  make_plain(record);
+  return record;
+}
+
 // Less the newline behind the last line.
 std::string_view trimmed(std::string_view text) {
   return text.substr(0, text.find_last_not_of('\n') + 1);
@@ -175,8 +181,8 @@ json RunFolder::read_file(const fs::path& path, const Fields& fields) const {
   const json record = read_json(path);
   if (!checksum_holds(record)) {
     throw UsageError(
-        "{} was changed after it was written: its checksum does not match; move it away and run the "
-        "same command again to redo it",
+        "{} was changed after it was written: its checksum does not match; move it away and run the same "
+        "command again to redo it",
         path.string());
   }
   return only_fields(record, fields);
@@ -189,34 +195,30 @@ std::string RunFolder::sealed_line(const fs::path& path) const {
   return sealed_fields(text, {"checksum"}) ? text : canonical(read_file(path, {}));
 }
 
-std::vector<json> RunFolder::read_records(const Fields& fields) const {
+std::vector<Record> RunFolder::read_records(const Fields& fields) const {
   const json run = read_run();
-  std::vector<json> records;
+  std::vector<Record> records;
   if (is_one_file()) {
     each_collected([&](std::string_view line, int number) {
-      records.push_back(read_line(line, number, fields));
-      make_plain(records.back());
+      records.push_back(plain(read_line(line, number, fields)));
     });
     return records;
   }
   const json& submissions = run.at("submissions");
-  std::vector<std::vector<json>> by_submission(submissions.size());
+  std::vector<std::vector<Record>> by_submission(submissions.size());
   parallel(submissions.size(), static_cast<std::size_t>(usable_cores()),
            [&](std::size_t i) { by_submission[i] = read_files(run, submissions[i].at("id"), fields); });
-  for (std::vector<json>& own : by_submission)
+  for (std::vector<Record>& own : by_submission)
     records.insert(records.end(), std::move_iterator(own.begin()), std::move_iterator(own.end()));
   return records;
 }
 
-std::vector<json> RunFolder::read_files(const json& run, const std::string& submission,
-                                        const Fields& fields) const {
-  std::vector<json> records;
-  for (const json& spec : run.at("cases")) {
-    const auto file = record_file(submission, spec.at("id"));
-    if (!file) continue;
-    records.push_back(read_file(*file, fields));
-    make_plain(records.back());
-  }
+std::vector<Record> RunFolder::read_files(const json& run, const std::string& submission,
+                                          const Fields& fields) const {
+  std::vector<Record> records;
+  for (const json& spec : run.at("cases"))
+    if (const auto file = record_file(submission, spec.at("id")))
+      records.push_back(plain(read_file(*file, fields)));
   return records;
 }
 
@@ -229,9 +231,9 @@ RecordsOf RunFolder::records_of(const json& run, const Fields& fields) const {
   // A published set: one file of few submissions, in any order.
   Fields known = fields;
   if (!known.empty()) known.emplace_back("submission/id");
-  auto by_submission = std::make_shared<std::map<std::string, std::vector<json>>>();
-  for (json& record : read_records(known))
-    (*by_submission)[record.at("submission").at("id")].push_back(std::move(record));
+  auto by_submission = std::make_shared<std::map<std::string, std::vector<Record>>>();
+  for (Record& record : read_records(known))
+    (*by_submission)[record.submission.id].push_back(std::move(record));
   return [by_submission](const std::string& submission) { return (*by_submission)[submission]; };
 }
 
@@ -244,13 +246,12 @@ RunFolder::Collected RunFolder::collect_files(const json& run, const std::string
     const std::string text = read_text(*file);
     if (auto record = sealed_fields(trimmed(text), fields)) {
       own.lines.append(trimmed(text)).append("\n");
-      own.records.push_back(std::move(*record));
+      own.records.push_back(plain(std::move(*record)));
     } else {
       const json whole = read_file(*file, {});
       own.lines.append(canonical(whole)).append("\n");
-      own.records.push_back(only_fields(whole, fields));
+      own.records.push_back(plain(only_fields(whole, fields)));
     }
-    make_plain(own.records.back());
   }
   return own;
 }

@@ -29,8 +29,8 @@ std::string identity_of(const std::filesystem::path& folder);
 struct RunParts {
   std::filesystem::path folder;
   nlohmann::json run, scores;
-  std::vector<nlohmann::json> records;  // of each the fields that its reader asked for
-  nlohmann::json class_list;            // submissions.json; null where the run was not made from an export
+  std::vector<Record> records;  // of each the fields that its reader asked for
+  nlohmann::json class_list;    // submissions.json; null where the run was not made from an export
 };
 
 class RunFolder {
@@ -65,7 +65,7 @@ class RunFolder {
   // Throws UsageError for a file that is damaged, naming it. Where there are no case files (a published
   // set), those of records.jsonl. Their texts are plain, whatever an older version let in. With `fields`
   // only these of each record: all records of a class are far larger than its scores.
-  std::vector<nlohmann::json> read_records(const Fields& fields = {}) const;
+  std::vector<Record> read_records(const Fields& fields = {}) const;
   // The same one submission after another, so that no more than that is in memory; `run`, as read_run()
   // gives it, outlives what is returned.
   RecordsOf records_of(const nlohmann::json& run, const Fields& fields) const;
@@ -85,12 +85,12 @@ class RunFolder {
   nlohmann::json read_file(const std::filesystem::path& path, const Fields& fields) const;
   struct Collected {
     std::string lines;  // of records.jsonl
-    std::vector<nlohmann::json> records;
+    std::vector<Record> records;
   };
   Collected collect_files(const nlohmann::json& run, const std::string& submission,
                           const Fields& fields) const;
-  std::vector<nlohmann::json> read_files(const nlohmann::json& run, const std::string& submission,
-                                         const Fields& fields) const;
+  std::vector<Record> read_files(const nlohmann::json& run, const std::string& submission,
+                                 const Fields& fields) const;
   std::string sealed_line(const std::filesystem::path& path) const;
 
   std::filesystem::path root_;

@@ -80,8 +80,8 @@ namespace {
 class Ladder {
  public:
   using Value = std::function<std::optional<double>(const Record& record)>;
-  Ladder(const std::vector<nlohmann::json>& records, const Value& value) {
-    for (const Record record : records) {
+  Ladder(const std::vector<Record>& records, const Value& value) {
+    for (const Record& record : records) {
       const std::string& id = record.submission.id;
       if (!id.starts_with("step-") || !record.outcome.accepted()) continue;
       if (const auto reached = value(record)) add(record.test_case, *reached, id);
@@ -128,14 +128,17 @@ class Ladder {
   std::map<std::string, std::map<int, std::map<std::string, Best>>> best_;  // by dataset, width, case
 };
 
-std::string measured_on(const nlohmann::json& run) {
-  return fmt::format("{} (run {})", run.at("device").value("name", "an unknown device"),
-                     run.value("run", "?"));
+std::string or_else(const std::string& text, const char* otherwise) {
+  return text.empty() ? otherwise : text;
+}
+
+std::string measured_on(const Run& run) {
+  return fmt::format("{} (run {})", or_else(run.device_name(), "an unknown device"), or_else(run.run, "?"));
 }
 
 }  // namespace
 
-std::string propose_thresholds(const nlohmann::json& run, const std::vector<nlohmann::json>& records,
+std::string propose_thresholds(const Run& run, const std::vector<Record>& records,
                                const std::string& baseline, const std::string& ratios_key, double share) {
   std::set<std::string> others;  // baselines that were measured
   const Ladder ladder(records, [&](const Record& record) -> std::optional<double> {
@@ -149,10 +152,9 @@ std::string propose_thresholds(const nlohmann::json& run, const std::vector<nloh
     for (const std::string& name : others) measured += (measured.empty() ? "" : ", ") + name;
     throw UsageError(
         "the run {} has no step of the ladder timed beside the baseline {} (timed: {}; read: the records' "
-        "{}); "
-        "grade the lab's steps on a GPU first: warpgrade bench --lab {}",
-        run.value("run", "?"), baseline, measured.empty() ? "nothing" : measured, ratios_key,
-        run.value("lab", "LAB"));
+        "{}); grade the lab's steps on a GPU first: warpgrade bench --lab {}",
+        or_else(run.run, "?"), baseline, measured.empty() ? "nothing" : measured, ratios_key,
+        or_else(run.lab, "LAB"));
   }
   return fmt::format(
              "# Proposed by `warpgrade calibrate`: {:.0f} % of the best ladder step's speed-up over {},\n"
@@ -161,8 +163,7 @@ std::string propose_thresholds(const nlohmann::json& run, const std::vector<nloh
          ladder.lines(share, kSpeedUpGrain);
 }
 
-std::string propose_limit_thresholds(const nlohmann::json& run, const std::vector<nlohmann::json>& records,
-                                     double share) {
+std::string propose_limit_thresholds(const Run& run, const std::vector<Record>& records, double share) {
   KnownRates known;
   const Ladder ladder(records, [&](const Record& record) -> std::optional<double> {
     const auto limit = limit_of_record(record, known.of(record));
@@ -173,7 +174,7 @@ std::string propose_limit_thresholds(const nlohmann::json& run, const std::vecto
     throw UsageError(
         "the run {} has no step of the ladder that was timed on a GPU of known rates; grade the lab's steps "
         "there first: warpgrade bench --lab {}",
-        run.value("run", "?"), run.value("lab", "LAB"));
+        or_else(run.run, "?"), or_else(run.lab, "LAB"));
   return fmt::format(
              "# Proposed by `warpgrade calibrate --limit`: {:.0f} % of the best ladder step's share of the\n"
              "# limit, rounded down to 0.01, on {}.\nlimit:\n",

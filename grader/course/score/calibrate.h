@@ -5,6 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "record/record.h"
+#include "record/view.h"
+
 namespace warpgrade {
 
 // For each dataset and width (K, n, fan-out ...): the best of the ladder's steps (submissions whose id starts
@@ -13,14 +16,13 @@ namespace warpgrade {
 // which it scores. Returns the `thresholds` part of a policy as YAML text,
 // with where it comes from in a comment. Throws UsageError that names the baselines there are when no step
 // was timed beside `baseline`.
-std::string propose_thresholds(const nlohmann::json& run, const std::vector<nlohmann::json>& records,
+std::string propose_thresholds(const Run& run, const std::vector<Record>& records,
                                const std::string& baseline, const std::string& ratios_key,
                                double share = 0.9);
 
 // The same of the best step's share of the limit (limit.h): the part `limit` of `thresholds`, rounded down to
 // 0.01. Throws UsageError where no step was timed on a GPU of known rates.
-std::string propose_limit_thresholds(const nlohmann::json& run, const std::vector<nlohmann::json>& records,
-                                     double share = 0.9);
+std::string propose_limit_thresholds(const Run& run, const std::vector<Record>& records, double share = 0.9);
 
 // The policy's text with these in `thresholds`, whose speed-ups become its part `baseline`.
 std::string with_limit_thresholds(const std::string& policy, const std::string& proposed);

@@ -76,7 +76,7 @@ void score_limit(const Policy& policy, const Record& record, const json& limit, 
   result.line["limit_status"] = reached.status;
   result.limit_share = reached.share;
 }
-void score_case_limit(const Policy& policy, const json& run, const Case& spec, const Record* record,
+void score_case_limit(const Policy& policy, const Run& run, const Case& spec, const Record* record,
                       KnownRates& rates, CaseScore& result) {
   const auto threshold = policy.limit_thresholds_for(device_of(run, record)).of(spec);
   result.has_limit = threshold.has_value() && policy.limit_points > 0;
@@ -98,16 +98,14 @@ HonestSpan::HonestSpan(const Ratio& ratio) : least(ratio.low), most(ratio.high) 
   most = ratio.median * std::exp(*ratio.noise);
 }
 
-std::string device_of(const json& run, const Record* record) {
+std::string device_of(const Run& run, const Record* record) {
   const std::string name = record == nullptr ? "" : record->device_name();
-  const auto device = run.find("device");
-  if (!name.empty() || device == run.end() || !device->is_object()) return name;
-  return device->value("name", "");
+  return name.empty() ? run.device_name() : name;
 }
 bool is_of_maximum(const Policy& policy, const Case& spec) {
   return !is_among(policy.dropped, spec) && !value_of(policy.bonus, spec);
 }
-CaseScore score_case(const Policy& policy, const json& run, const Case& spec, const Record* record,
+CaseScore score_case(const Policy& policy, const Run& run, const Case& spec, const Record* record,
                      KnownRates& rates) {
   CaseScore result;
   result.id = spec.id;

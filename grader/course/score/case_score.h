@@ -7,7 +7,7 @@
 
 #include "course/score/limit.h"
 #include "course/score/policy.h"
-#include "record/outcome.h"
+#include "record/view.h"
 
 namespace warpgrade {
 
@@ -36,11 +36,11 @@ struct HonestSpan {
 };
 
 // `record` of that case, nullptr: there is none.
-CaseScore score_case(const Policy& policy, const nlohmann::json& run, const Case& spec, const Record* record,
+CaseScore score_case(const Policy& policy, const Run& run, const Case& spec, const Record* record,
                      KnownRates& rates);
 
 // The GPU that measured: the record's own, else the run's.
-std::string device_of(const nlohmann::json& run, const Record* record = nullptr);
+std::string device_of(const Run& run, const Record* record = nullptr);
 
 // Neither dropped nor for bonus points alone.
 bool is_of_maximum(const Policy& policy, const Case& spec);

@@ -56,7 +56,7 @@ JudgedVersion judged_in(const fs::path& run, const json& described, const json& 
   judged.device = word(described.value("device", json::object()), "name");
   if (judged.submission.empty()) return judged;
   KnownRates rates;
-  for (const Record record : records_of(judged.submission))
+  for (const Record& record : records_of(judged.submission))
     judged.cases[record.test_case.id] = case_of(record, rates);
   return judged;
 }

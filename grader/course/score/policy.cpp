@@ -160,8 +160,8 @@ void check_gpu(const Place& place, const std::string& model, const std::set<std:
   }
   if (meant.empty()) return;
   place.refuse(
-      fmt::format("no GPU that this version knows is called '{}' (did you mean {}?). The policy can be "
-                  "used all the same, if it is a newer one",
+      fmt::format("no GPU that this version knows is called '{}' (did you mean {}?). The policy can be used "
+                  "all the same, if it is a newer one",
                   model, meant));
 }
 
@@ -460,8 +460,7 @@ Policy parse_policy(const std::string& text, const std::string& file, const Poli
   if (policy.limit_points > 0 && policy.limit_thresholds.empty() && policy.gpu_limit_thresholds.empty())
     points["limit"].refuse(
         "no case has a share of the limit to reach: give thresholds: {baseline: {...}, limit: {default: "
-        "...}} "
-        "(`warpgrade calibrate RUN --limit` proposes it)");
+        "...}} (`warpgrade calibrate RUN --limit` proposes it)");
   return policy;
 }
 

@@ -22,13 +22,12 @@ using nlohmann::json;
 using CaseRecords = std::map<std::string, Record>;  // of one submission, by case
 
 // Whether a submission is as fast as the gate asks before anything earns points.
-json gate_of(const Policy& policy, const std::vector<Case>& specs, const CaseRecords& records,
-             bool speed_measured) {
+json gate_of(const Policy& policy, const Run& run, const CaseRecords& records, bool speed_measured) {
   json gates = json::array();
   for (const auto& [baseline, needed] : policy.faster_than) {
     double logarithms = 0, favourable = 0;
     int measured = 0, open = 0;
-    for (const Case& spec : specs) {
+    for (const Case& spec : run.cases) {
       if (!spec.is_speed() || !is_of_maximum(policy, spec)) continue;
       const auto found = records.find(spec.id);
       if (found == records.end() || is_undecided(found->second.outcome.verdict)) {
@@ -154,9 +153,7 @@ void earn(const Policy& policy, const Tally& tally, bool gated, const Measured& 
 
 // Neither a gate nor a wrong case takes these points: they are for the work.
 void earn_journey(const Policy& policy, const CountsByStudent& journeys, json& result) {
-  auto people = result.value("members", std::vector<std::string>());
-  if (people.empty()) people.push_back(result.value("student", result.at("id").get<std::string>()));
-  const auto [counts, arrived_whole] = counted_of(journeys, people);
+  const auto [counts, arrived_whole] = counted_of(journeys, Scored(result).people());
   const JourneyCounts& asked = policy.journey;
   const double points = policy.journey_points * journey_share(asked, counts);
   std::string note;
@@ -177,22 +174,21 @@ void earn_journey(const Policy& policy, const CountsByStudent& journeys, json& r
   result["points"] = result.at("points").get<double>() + points;
 }
 
-json score_submission(const Policy& policy, const json& run, const std::vector<Case>& specs,
-                      const json& submission, const CaseRecords& records, const Measured& measured,
-                      KnownRates& rates) {
+json score_submission(const Policy& policy, const Run& run, const json& submission,
+                      const CaseRecords& records, const Measured& measured, KnownRates& rates) {
   std::vector<CaseScore> cases;
-  for (const Case& spec : specs) {
+  for (const Case& spec : run.cases) {
     const auto found = records.find(spec.id);
     cases.push_back(score_case(policy, run, spec, found == records.end() ? nullptr : &found->second, rates));
   }
   const Tally tally = tally_of(cases);
   json result = submission;
-  const json gates = gate_of(policy, specs, records, measured.speed);
+  const json gates = gate_of(policy, run, records, measured.speed);
   const bool gated =
       std::any_of(gates.begin(), gates.end(), [](const json& gate) { return gate.at("status") == "fail"; });
   if (!gates.empty()) result["gates"] = gates;
   earn(policy, tally, gated, measured, cases, result);
-  if (measured.journeys != nullptr && submission.value("role", "student") == "student")
+  if (measured.journeys != nullptr && Scored(submission).is_students())
     earn_journey(policy, *measured.journeys, result);
   result["max_points"] = policy.max_points();
   result["measured_points"] = measured.points(policy);
@@ -235,12 +231,11 @@ void apply_late_rules(const Policy& policy, json& submission) {
 // Of several attempts of one student or team the one with the most points counts, of equal ones the latest;
 // or, where `which` says so, the last or the first.
 void choose_attempts(const std::string& which, json& submissions) {
-  const auto wins = [&](const json& submission, const json& so_far) {
-    const int attempt = submission.value("attempt", 0), before = so_far.value("attempt", 0);
-    if (which == "last") return attempt >= before;
-    if (which == "first") return attempt < before;
-    const double points = submission.at("points"), most = so_far.at("points");
-    return points > most || (points == most && attempt >= before);
+  const auto wins = [&](const Scored& submission, const Scored& so_far) {
+    if (which == "last") return submission.attempt >= so_far.attempt;
+    if (which == "first") return submission.attempt < so_far.attempt;
+    return submission.points > so_far.points ||
+           (submission.points == so_far.points && submission.attempt >= so_far.attempt);
   };
   std::map<std::string, json*> best;
   for (json& submission : submissions) {
@@ -253,9 +248,9 @@ void choose_attempts(const std::string& which, json& submissions) {
 }
 
 // What the cases of the run can earn beyond the maximum.
-double max_bonus(const Policy& policy, const std::vector<Case>& specs) {
+double max_bonus(const Policy& policy, const Run& run) {
   double most = 0;
-  for (const Case& spec : specs)
+  for (const Case& spec : run.cases)
     if (!is_among(policy.dropped, spec)) most += value_of(policy.bonus, spec).value_or(0);
   return most;
 }
@@ -275,13 +270,12 @@ std::string threshold_nodes(const json& submissions) {
 using UseRecords = std::function<void(const CaseRecords&)>;
 using WithRecords = std::function<void(const std::string& submission, const UseRecords& use)>;
 
-Measured measured_in(const Policy& policy, const json& run, const std::vector<Case>& specs) {
+Measured measured_in(const Policy& policy, const Run& run) {
   Measured measured;
-  if (run.at("backend") != "cuda") return measured;
+  if (!run.on_gpu()) return measured;
   const std::string device = device_of(run);
-  const bool has_rates = policy.limit_points > 0 && (run.value("imagined", false) ||
-                                                     limit_rates(run.value("device", json())).has_value());
-  for (const Case& spec : specs) {
+  const bool has_rates = policy.limit_points > 0 && (run.imagined || limit_rates(run.device).has_value());
+  for (const Case& spec : run.cases) {
     if (!spec.is_speed() || !is_of_maximum(policy, spec)) continue;
     measured.speed |= policy.thresholds_for(device).of(spec).has_value();
     measured.limit |= has_rates && policy.limit_thresholds_for(device).of(spec).has_value();
@@ -289,36 +283,35 @@ Measured measured_in(const Policy& policy, const json& run, const std::vector<Ca
   return measured;
 }
 
-json score_each(const Policy& policy, const json& run, const std::optional<CountsByStudent>& journeys,
+json score_each(const Policy& policy, const Run& run, const std::optional<CountsByStudent>& journeys,
                 const WithRecords& with_records) {
-  const std::vector<Case> specs = cases_of(run);
-  Measured measured = measured_in(policy, run, specs);
+  Measured measured = measured_in(policy, run);
   if (policy.journey_points > 0 && journeys) measured.journeys = &*journeys;
   KnownRates rates;
   // Who is judged on another model than the thresholds' is told so.
   std::string note = policy.thresholds_note(device_of(run));
   json submissions = json::array();
-  for (const json& submission : run.at("submissions")) {
+  for (const json& submission : run.submissions) {
     with_records(submission.at("id"), [&](const CaseRecords& records) {
-      for (const Case& spec : specs) {
+      for (const Case& spec : run.cases) {
         const auto record = records.find(spec.id);
         if (note.empty() && record != records.end())
           note = policy.thresholds_note(device_of(run, &record->second));
       }
-      submissions.push_back(score_submission(policy, run, specs, submission, records, measured, rates));
+      submissions.push_back(score_submission(policy, run, submission, records, measured, rates));
     });
     apply_late_rules(policy, submissions.back());
   }
-  choose_attempts(run.value("attempts", "best"), submissions);
-  json scores{{"schema", "warpgrade.scores.v1"},      {"run", run.at("run")},
+  choose_attempts(run.attempts, submissions);
+  json scores{{"schema", "warpgrade.scores.v1"},      {"run", run.run},
               {"policy_name", policy.name},           {"policy_hash", policy.hash},
               {"max_points", policy.max_points()},    {"measured_points", measured.points(policy)},
               {"submissions", std::move(submissions)}};
-  if (!policy.bonus.empty()) scores["max_bonus"] = max_bonus(policy, specs);
+  if (!policy.bonus.empty()) scores["max_bonus"] = max_bonus(policy, run);
   if (policy.late) scores["late_rules"] = late_rules_json(*policy.late);
   if (measured.speed && !note.empty()) scores["thresholds_note"] = note;
   if (!rates.first().is_null()) scores["limits"] = rates.first();
-  if (policy.limit_points > 0 && run.at("backend") == "cuda" && !measured.limit)
+  if (policy.limit_points > 0 && run.on_gpu() && !measured.limit)
     scores["limits_note"] = fmt::format(
         "The share of the limit was not measured: no rates of {} are known, or no case has a threshold "
         "there.",
@@ -354,21 +347,24 @@ const Fields& score_fields() {
   return fields;
 }
 
-json score(const Policy& policy, const json& run, const std::vector<json>& records,
+json score(const Policy& policy, const Run& run, const std::vector<Record>& records,
            const std::optional<CountsByStudent>& journeys) {
   std::map<std::string, CaseRecords> by_submission;
-  for (const Record record : records)
+  for (const Record& record : records)
     by_submission[record.submission.id].insert_or_assign(record.test_case.id, record);
   return score_each(policy, run, journeys, [&](const std::string& submission, const UseRecords& use) {
     use(by_submission[submission]);
   });
 }
 
-json score_by_submission(const Policy& policy, const json& run, const RecordsOf& records_of,
+json score_by_submission(const Policy& policy, const Run& run, const RecordsOf& records_of,
                          const std::optional<CountsByStudent>& journeys) {
   return score_each(policy, run, journeys, [&](const std::string& submission, const UseRecords& use) {
     CaseRecords by_case;
-    for (const Record record : records_of(submission)) by_case.insert_or_assign(record.test_case.id, record);
+    for (Record& record : records_of(submission)) {
+      const std::string id = record.test_case.id;
+      by_case.insert_or_assign(id, std::move(record));
+    }
     use(by_case);
   });
 }

@@ -10,17 +10,16 @@
 #include "course/record/record_text.h"
 #include "course/score/journey.h"
 #include "course/score/policy.h"
+#include "record/view.h"
 
 namespace warpgrade {
 
 // `run` is a warpgrade.run.v1 object, `records` its warpgrade.case.v1 objects, `journeys` what
 // journey_counts() says of it; the result is warpgrade.scores.v1.
-nlohmann::json score(const Policy& policy, const nlohmann::json& run,
-                     const std::vector<nlohmann::json>& records,
+nlohmann::json score(const Policy& policy, const Run& run, const std::vector<Record>& records,
                      const std::optional<CountsByStudent>& journeys = {});
 // The same, of records that are asked for one submission after another.
-nlohmann::json score_by_submission(const Policy& policy, const nlohmann::json& run,
-                                   const RecordsOf& records_of,
+nlohmann::json score_by_submission(const Policy& policy, const Run& run, const RecordsOf& records_of,
                                    const std::optional<CountsByStudent>& journeys = {});
 // Of a record, what points follow from; no other field is read.
 const Fields& score_fields();

@@ -81,7 +81,7 @@ bool keep_array_off(const OwnTask& task, const std::string& nodes) {
 }
 
 Cluster::Cluster(const Site& site, std::function<void(const std::string&)> silent)
-    : patience_s_(site.controller_patience_s), silent_(std::move(silent)) {
+    : wait_s_(site.controller_patience_s), silent_(std::move(silent)) {
   for (const SiteTask* task : {&site.compile, &site.judge, &site.aggregate}) {
     if (!task->account.empty()) accounts_.insert(task->account);
     qos_.insert(task->qos.empty() ? "normal" : task->qos);
@@ -90,7 +90,7 @@ Cluster::Cluster(const Site& site, std::function<void(const std::string&)> silen
 
 // What the controller answers, asked again while it does not.
 ProcessResult Cluster::ask_patiently(const std::vector<std::string>& command) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(patience_s_);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(wait_s_);
   const SlowNote note("waiting for Slurm's controller: it has not answered `" + command[0] + "` yet");
   for (bool reported = false;;) {
     const ProcessResult result = run_slurm(command, std::chrono::seconds(120));

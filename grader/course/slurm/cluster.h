@@ -100,7 +100,7 @@ class Cluster {
   std::map<std::string, TaskState> from_sacct(const std::vector<std::string>& jobs);
   std::map<std::string, TaskState> from_scontrol(const std::vector<std::string>& jobs);
 
-  int patience_s_;
+  int wait_s_;
   std::set<std::string> accounts_, qos_;
   std::function<void(const std::string&)> silent_;
   std::optional<ClusterLimits> limits_;

@@ -13,7 +13,7 @@ namespace {
 // The judge's buffers, its oracle and what it compares; on a GPU also the driver's part of some ten processes
 // that have a context.
 constexpr std::size_t kJudgeMb = 2048, kJudgeOnGpuMb = 8192;
-// What judge/compile/workshop.cpp lets a compiler have, and the process that starts it.
+// What judge/compile/compile_sandbox.cpp lets a compiler have, and the process that starts it.
 constexpr std::size_t kCompilerMb = 8192, kCompileTaskMb = 512;
 // Of the aggregator: its programs and libraries, and what each record adds while the largest pages are made.
 constexpr std::size_t kAggregateMb = 512, kRecordKb = 32;

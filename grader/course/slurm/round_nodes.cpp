@@ -123,22 +123,20 @@ void Rounds::judge_again_elsewhere(int round) {
   const std::set<std::string> avoided = names_in(planned, "exclude");
   std::map<std::string, std::map<std::string, int>> counts;  // by node, submission
   std::map<std::string, int> places;                         // under superseded/, by node
-  for (const json& record : folder_.read_records({"submission/id", "case/id", "node"})) {
-    const std::string node = record.value("node", "");
+  for (const Record& record : folder_.read_records({"submission/id", "case/id", "node"})) {
+    const std::string &node = record.node, &id = record.submission.id;
     if (!left.contains(node) || !avoided.contains(node)) continue;
-    const std::string id = record.at("submission").at("id");
     if (!places.contains(node)) places[node] = begin_superseded(folder_, {{"node", node}, {"round", round}});
-    supersede(folder_, places[node], id, record.at("case").at("id"));
+    supersede(folder_, places[node], id, record.test_case.id);
     ++counts[node][id];
   }
   for (const auto& [node, submissions] : counts)
     for (const auto& [id, count] : submissions)
-      events_.for_staff(
-          "judged_again",
-          fmt::format("{} records of {}, which its tests leave out, are made again elsewhere; the "
-                      "old ones are kept in superseded/{}",
-                      count, node, places[node]),
-          {{"submission", id}, {"node", node}, {"round", round}});
+      events_.for_staff("judged_again",
+                        fmt::format("{} records of {}, which its tests leave out, are made again elsewhere; "
+                                    "the old ones are kept in superseded/{}",
+                                    count, node, places[node]),
+                        {{"submission", id}, {"node", node}, {"round", round}});
 }
 
 // The node that --same-node named, for as long as the site does not exclude it. What the site says of nodes
@@ -149,9 +147,9 @@ std::string Rounds::pinned_node(int round, int chain_begin) {
   if (node.empty() || !names_node(site_.judge.exclude, node)) return node;
   events_.for_staff(
       "pin_dropped",
-      fmt::format("{}: judge: exclude: {} names {}, where --same-node judged; this round judges "
-                  "on any other node",
-                  site_.file, site_.judge.exclude, node),
+      fmt::format(
+          "{}: judge: exclude: {} names {}, where --same-node judged; this round judges on any other node",
+          site_.file, site_.judge.exclude, node),
       {{"node", node}, {"round", round}});
   return {};
 }

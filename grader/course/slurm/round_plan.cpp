@@ -44,9 +44,9 @@ std::size_t fullest(const std::vector<std::vector<std::string>>& tasks) {
 std::string words_of(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) {
-    const bool plain = word.find_first_not_of(
-                           "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                           "=-_./:,%+@") == std::string::npos;
+    const bool plain =
+        word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789=-_./:,%+@") ==
+        std::string::npos;
     text += (text.empty() ? "" : " ") + (plain ? word : shell_quoted(word));
   }
   return text;
@@ -278,8 +278,7 @@ std::string Rounds::entered_text(int round, const std::vector<std::string>& jobs
   const std::string run = folder_.root().string();
   return fmt::format(
       "{} of the {} jobs of round {} are entered{}{}; `warpgrade resume {}` enters the others, `warpgrade "
-      "cancel {}` "
-      "ends those that are",
+      "cancel {}` ends those that are",
       jobs.size(), names_of(round).size(), round, jobs.empty() ? "" : ": ", fmt::join(jobs, ", "), run, run);
 }
 

@@ -15,8 +15,8 @@
 #include "base/process.h"
 #include "base/toolchain.h"
 #include "base/waiting.h"
+#include "course/batch/disk_retry.h"
 #include "course/batch/grade_run.h"
-#include "course/batch/patience.h"
 #include "course/batch/publish.h"
 
 namespace warpgrade {
@@ -129,17 +129,17 @@ std::string Rounds::finish(int round, const std::vector<std::string>& left) {
             "{} rounds left cases without a verdict; look at the log, then run the same command again",
             site_.rounds),
         {{"submission", id}, {"round", round}});
-  with_patience(events_, true, [&] {
+  retry_when_disk_full(events_, true, [&] {
     note_device();
     folder_.collect();
     score_run(folder_, std::nullopt);
   });
   const std::string published = publish(folder_, events_);
-  with_patience(events_, true, [&] {
+  retry_when_disk_full(events_, true, [&] {
     if (round > 0) write_text(folder_of(round) / "done.json", json{{"left", left}}.dump(1) + "\n");
   });
   events_.progress("scored", fmt::format("{} submissions have cases without a verdict", left.size()));
-  with_patience(events_, true, [&] { collect_events(folder_); });
+  retry_when_disk_full(events_, true, [&] { collect_events(folder_); });
   return fmt::format("{}\n{}",
                      left.empty() ? "every case has a verdict; scores.json is written"
                                   : fmt::format("{} submissions have cases without a verdict", left.size()),

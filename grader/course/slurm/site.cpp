@@ -112,8 +112,7 @@ void read_environment(const Reader& reader, std::vector<std::string>& environmen
     if (word == "all" || word == "none" || !std::regex_match(word, form))
       throw UsageError(
           "{}: environment: expected all, none, or a list of names and NAME=value without commas, got '{}'; "
-          "a "
-          "line of `setup:` can set any variable",
+          "a line of `setup:` can set any variable",
           reader.where(), word);
   }
 }

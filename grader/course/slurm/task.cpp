@@ -16,10 +16,10 @@
 #include "base/hash.h"
 #include "base/process.h"
 #include "base/say.h"
-#include "course/batch/judging.h"
+#include "course/batch/case_dispatcher.h"
+#include "course/batch/disk_retry.h"
 #include "course/batch/node_measuring.h"
 #include "course/batch/node_tests.h"
-#include "course/batch/patience.h"
 #include "course/slurm/rounds.h"
 
 namespace warpgrade {
@@ -159,10 +159,10 @@ class Task {
   int compile(const std::vector<std::string>& ids) {
     Progress progress(true);
     const ClassRun run(options_, progress);
-    Judging judging(run, progress);
+    CaseDispatcher dispatcher(run, progress);
     for (const std::string& id : ids) {
       throw_if_interrupted();
-      judging.compile(run.index_of(id));
+      dispatcher.compile(run.index_of(id));
     }
     return kExitGraded;
   }
@@ -184,31 +184,31 @@ class Task {
   }
 
   int judge_each(const ClassRun& run, const std::vector<std::string>& ids, Progress& progress) {
-    Judging judging(run, progress);
-    judging.compile_baselines();
+    CaseDispatcher dispatcher(run, progress);
+    dispatcher.compile_baselines();
     try {
-      test_node(judging, run);
+      test_node(dispatcher, run);
     } catch (const GpuWedged& wedged) {
       return give_up_node(wedged.what());
     }
     const auto& devices = run.backend().devices;  // of those that the task was given the first
-    JudgeServer server(devices.empty() ? "" : devices.front().visible);
-    Judging::Share share;
+    JudgeClient server(devices.empty() ? "" : devices.front().visible);
+    CaseDispatcher::Share share;
     share.emulator_threads = share.judge_threads = site_.judge.cpus;
     for (const std::string& id : ids) {
       throw_if_interrupted();
       const size_t i = run.index_of(id);
-      if (judging.missing(i).empty()) continue;
+      if (dispatcher.missing(i).empty()) continue;
       if (hands_back()) return kExitTryAgain;
-      judging.compile(i);
+      dispatcher.compile(i);
       try {
-        judging.judge(i, server, share);
+        dispatcher.judge(i, server, share);
       } catch (const GpuWedged& wedged) {
         return give_up_node(wedged.what());
       }
       if (const auto fault = probe()) return give_up_node(*fault);
     }
-    return judging.faults() > 0 ? kExitTryAgain : kExitGraded;
+    return dispatcher.faults() > 0 ? kExitTryAgain : kExitGraded;
   }
 
   bool tests_nodes(const ClassRun& run) const {
@@ -219,15 +219,15 @@ class Task {
   }
 
   // Once for each device of a node; its other tasks wait meanwhile.
-  void test_node(Judging& judging, const ClassRun& run) {
+  void test_node(CaseDispatcher& dispatcher, const ClassRun& run) {
     if (!tests_nodes(run)) return;
     const auto& devices = run.backend().devices;
     const std::string uuid = devices.empty() ? "" : devices.front().about.value("uuid", "");
     const fs::path file = node_test_file(folder_, node(), uuid);
     const NodeTurn turn(file.string());
     if (fs::exists(file)) return;
-    const NodeTest test = measure_node(judging, run, node(), site_.judge.cpus);
-    with_patience(events_, true, [&] {
+    const NodeTest test = measure_node(dispatcher, run, node(), site_.judge.cpus);
+    retry_when_disk_full(events_, true, [&] {
       make_directories(file.parent_path());
       write_new_text(file, test.to_json().dump(1, ' ', false, json::error_handler_t::replace) + "\n");
     });
@@ -260,7 +260,7 @@ class Task {
   }
 
   bool device_answers() {
-    auto fault = JudgeServer().device_fault();
+    auto fault = JudgeClient().device_fault();
     if (!fault) fault = probe();
     if (fault) give_up_node(*fault);
     return !fault;

@@ -8,7 +8,6 @@
 #include <optional>
 
 #include "base/tables.h"
-#include "record/outcome.h"
 
 namespace warpgrade {
 using nlohmann::json;
@@ -27,28 +26,26 @@ struct Column {
   std::optional<size_t> best;
 };
 
-Cell read_cell(const json& record, bool timed) {
-  Cell cell{outcome_of(record).verdict, {}, {}, {}};
+Cell read_cell(const Record& record, bool timed) {
+  Cell cell{record.outcome.verdict, {}, {}, {}};
   if (cell.verdict != Verdict::kAccepted) return cell;
-  if (timed && record.contains("timing")) {
-    const json& timing = record["timing"];
-    cell.value = timing.at("median_us").get<double>();
-    cell.low = timing.value("low_us", *cell.value);
-    cell.high = timing.value("high_us", *cell.value);
-  } else if (!timed && record.contains("counters")) {
-    cell.value = cell.low = cell.high = record["counters"].at("warp_instructions").get<double>();
+  if (timed && record.timing) {
+    cell.value = record.timing->median_us;
+    cell.low = record.timing->low_us.value_or(*cell.value);
+    cell.high = record.timing->high_us.value_or(*cell.value);
+  } else if (!timed && !record.counters.is_null()) {
+    cell.value = cell.low = cell.high = record.counters.at("warp_instructions").get<double>();
   }
   return cell;
 }
 
-std::vector<Column> read_columns(const json& run, const std::vector<json>& records,
+std::vector<Column> read_columns(const Run& run, const std::vector<Record>& records,
                                  const std::vector<SweepVariant>& variants, bool timed) {
-  std::map<std::pair<std::string, std::string>, const json*> by_key;
-  for (const json& record : records)
-    by_key[{record.at("submission").at("title"), record.at("case").at("id")}] = &record;
+  std::map<std::pair<std::string, std::string>, const Record*> by_key;
+  for (const Record& record : records) by_key[{record.submission.title, record.test_case.id}] = &record;
   std::vector<Column> columns;
-  for (const json& spec : run.at("cases")) {
-    Column column{spec.at("id"), {}, {}};
+  for (const Case& spec : run.cases) {
+    Column column{spec.id, {}, {}};
     for (size_t v = 0; v < variants.size(); ++v) {
       const auto found = by_key.find({variants[v].title(), column.case_id});
       column.cells.push_back(found == by_key.end() ? Cell{Verdict::kNotRun, {}, {}, {}}
@@ -158,13 +155,16 @@ std::string variants_by_mean(const json& summary) {
 
 }  // namespace
 
-json summarize_sweep(const json& run, const std::vector<json>& records,
+json summarize_sweep(const Run& run, const std::vector<Record>& records,
                      const std::vector<SweepVariant>& variants) {
-  const bool timed = run.value("speed_measured", false);
+  const bool timed = run.speed_measured;
   const std::vector<Column> columns = read_columns(run, records, variants, timed);
-  json summary{{"schema", "warpgrade.sweep.v1"}, {"run", run.at("run")},
-               {"lab", run.at("lab")},           {"measure", timed ? "time_us" : "warp_instructions"},
-               {"variants", json::array()},      {"by_case", json::array()}};
+  json summary{{"schema", "warpgrade.sweep.v1"},
+               {"run", run.run},
+               {"lab", run.lab},
+               {"measure", timed ? "time_us" : "warp_instructions"},
+               {"variants", json::array()},
+               {"by_case", json::array()}};
   for (const Column& column : columns) summary["by_case"].push_back(describe_case(column, variants));
   const json* choice = nullptr;
   for (size_t v = 0; v < variants.size(); ++v)

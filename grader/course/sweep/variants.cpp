@@ -46,8 +46,8 @@ void require_use(const Submission& submission, const std::vector<SubmittedFile>&
                                   [&](const SubmittedFile& file) { return holds_word(file.text, name); });
     if (!used) {
       throw UsageError(
-          "{} appears in none of the sources of {}: the sweep would change nothing. Use it as a macro, "
-          "with a default: #ifndef {} / #define {} {} / #endif",
+          "{} appears in none of the sources of {}: the sweep would change nothing. Use it as a macro, with "
+          "a default: #ifndef {} / #define {} {} / #endif",
           name, submission.directory.string(), name, name, value);
     }
   }

@@ -36,7 +36,7 @@ bool BuildSteps::take(const Step& step, const char* name, std::size_t most_bytes
 }
 
 std::string BuildSteps::listen(const Step& step, const std::filesystem::path& runner) {
-  std::string words = workshop_.in_shown_names(step.words(), runner);
+  std::string words = sandbox_.in_shown_names(step.words(), runner);
   result_.log += words;
   if (result_.log.size() > kMostLogBytes)
     result_.log = valid_utf8(std::string_view(result_.log).substr(0, kMostLogBytes - 100)) + "\n(cut here)\n";
@@ -48,13 +48,13 @@ bool BuildSteps::fail_in_time(const Step& step, const char* name) {
   const bool out_of_cpu = process.out_of_cpu || process.signal == SIGXCPU;
   if (!process.timed_out && !out_of_cpu) return true;
   result_.busy = is_busy(process.load);
-  const double limit_s = Seconds(options_.limit).count(), used_s = Seconds(workshop_.cpu_time()).count();
+  const double limit_s = Seconds(options_.limit).count(), used_s = Seconds(sandbox_.cpu_time()).count();
   const std::string what =
-      out_of_cpu ? fmt::format("used {:.3g} s of CPU time, the limit is {:g} s", used_s, limit_s)
-                 : fmt::format(
-                       "did not end within {:g} s; it had used {:.3g} s of CPU time, the limit of which "
-                       "is {:g} s",
-                       kWallOverCpu * limit_s, used_s, limit_s);
+      out_of_cpu
+          ? fmt::format("used {:.3g} s of CPU time, the limit is {:g} s", used_s, limit_s)
+          : fmt::format(
+                "did not end within {:g} s; it had used {:.3g} s of CPU time, the limit of which is {:g} s",
+                kWallOverCpu * limit_s, used_s, limit_s);
   return fail(Reason::kOutOfTime, fmt::format("{} {} ({})", name, what, load_text(process.load)));
 }
 

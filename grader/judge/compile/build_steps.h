@@ -3,16 +3,16 @@
 
 #include <string>
 
+#include "judge/compile/compile_sandbox.h"
 #include "judge/compile/compiler.h"
 #include "judge/compile/submission.h"
-#include "judge/compile/workshop.h"
 
 namespace warpgrade {
 
 class BuildSteps {
  protected:
   BuildSteps(const Toolchain& toolchain, const Submission& submission, const CompileOptions& options)
-      : toolchain_(toolchain), submission_(submission), options_(options), workshop_(toolchain, options) {}
+      : toolchain_(toolchain), submission_(submission), options_(options), sandbox_(toolchain, options) {}
 
   // Sets the verdict; false.
   bool fail(Reason reason, std::string message);
@@ -29,7 +29,7 @@ class BuildSteps {
   const Toolchain& toolchain_;
   const Submission& submission_;
   const CompileOptions& options_;
-  Workshop workshop_;
+  CompileSandbox sandbox_;
   CompileResult result_;
 };
 

@@ -243,8 +243,7 @@ class Choice {
     for (const std::size_t i : rivals) names.push_back(name(i));
     result_.problem = fmt::format(
         "{} {}define {}, and it is not known which one counts; leave all but one out of what you hand in, or "
-        "add a "
-        "file submission.yaml with the line: sources: [{}]",
+        "add a file submission.yaml with the line: sources: [{}]",
         some_of(names), names.size() == 2 ? "both " : "", function, shown_source(sources_[rivals[0]].name));
   }
 

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/process.h"
-#include "judge/compile/workshop.h"
+#include "judge/compile/compile_sandbox.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;

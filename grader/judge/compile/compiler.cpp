@@ -20,6 +20,7 @@
 #include "judge/compile/build_messages.h"
 #include "judge/compile/build_steps.h"
 #include "judge/compile/compile_key.h"
+#include "judge/compile/compile_sandbox.h"
 #include "judge/compile/compile_slot.h"
 #include "judge/compile/elf_symbols.h"
 #include "judge/compile/inspect.h"
@@ -30,7 +31,6 @@
 #include "judge/compile/source_name.h"
 #include "judge/compile/tools_check.h"
 #include "judge/compile/vendor_libraries.h"
-#include "judge/compile/workshop.h"
 #include "judge/declaration/contract.h"
 #include "judge/sandbox/usable_cores.h"
 
@@ -96,7 +96,7 @@ class Build : private BuildSteps {
     result_.flags.insert(result_.flags.end(), submission_.flags.begin(), submission_.flags.end());
     if (stage_sources() && compile_all() && link_device_code() && link(runner_objects))
       result_.status = "compiled";
-    result_.cpu_seconds = Seconds(workshop_.cpu_time()).count();
+    result_.cpu_seconds = Seconds(sandbox_.cpu_time()).count();
     result_.kernels = parse_ptxas(result_.log);
     result_.warnings = count_warnings(result_.log);
     return std::move(result_);
@@ -111,20 +111,20 @@ class Build : private BuildSteps {
     if (const auto* why = std::get_if<std::string>(&read)) return fail(Reason::kBadSubmission, *why);
     files_ = std::move(std::get<std::vector<SubmittedFile>>(read));
     for (const SubmittedFile& file : files_) {
-      workshop_.add_source(file);
+      sandbox_.add_source(file);
       if (file.is_compiled && is_source(file.name)) sources_.push_back("source" / file.name);
     }
     // A contract that was made comes before a copy of it that a hand-out has.
     for (const char* folder : {"source", "contract", "include"}) {
       if (folder != std::string_view("contract") || !options_.contract.empty())
-        includes_.insert(includes_.end(), {"-I", Workshop::inside(folder)});
+        includes_.insert(includes_.end(), {"-I", CompileSandbox::inside(folder)});
     }
     for (const fs::path& folder : header_folders(submission_.files))
-      includes_.insert(includes_.end(), {"-I", Workshop::inside("source" / folder)});
+      includes_.insert(includes_.end(), {"-I", CompileSandbox::inside("source" / folder)});
     if (is_older_interface(submission_.interface, options_.lab)) {
       const fs::path legacy = fs::path("include/legacy") / options_.lab;
       sources_.push_back(legacy / "adaptor.cu");
-      includes_.insert(includes_.end(), {"-I", Workshop::inside(legacy / "include")});
+      includes_.insert(includes_.end(), {"-I", CompileSandbox::inside(legacy / "include")});
     }
     for (const fs::path& folder : options_.extra_includes)
       includes_.insert(includes_.end(), {"-I", folder.string()});
@@ -143,9 +143,9 @@ class Build : private BuildSteps {
     std::vector<std::string> arguments = result_.flags;
     arguments.insert(arguments.end(), includes_.begin(), includes_.end());
     arguments.insert(arguments.end(),
-                     {"-MD", "-MF", Workshop::inside("build/0.d"), "-c",
-                      workshop_.stage(number, sources_[number]), "-o", Workshop::inside("build/0.o")});
-    const Step step = workshop_.nvcc(arguments);
+                     {"-MD", "-MF", CompileSandbox::inside("build/0.d"), "-c",
+                      sandbox_.stage(number, sources_[number]), "-o", CompileSandbox::inside("build/0.o")});
+    const Step step = sandbox_.nvcc(arguments);
     if (!compiled(step, sources_[number].lexically_relative("source").string())) return false;
     std::string dependencies, object;
     if (!take(step, "0.d", kMostDependencies, dependencies)) return false;
@@ -155,7 +155,7 @@ class Build : private BuildSteps {
     if (object_bytes_ > kMostObjectBytes)
       return fail(Reason::kBadOutput,
                   fmt::format("the compiled objects have more than {} MiB", kMostObjectBytes >> 20));
-    objects_.push_back(workshop_.keep_object(number, object));
+    objects_.push_back(sandbox_.keep_object(number, object));
     return inspect(number, dependencies, object);
   }
 
@@ -183,10 +183,10 @@ class Build : private BuildSteps {
 
   // The linker tells the line of each reference that it cannot resolve; alone, it can resolve none.
   std::string words_of_link_alone(const std::string& object) {
-    const Step step = workshop_.nvcc(
+    const Step step = sandbox_.nvcc(
         {"-cudart", "none", "-nodlink", "-Xcompiler", "-nostdlib,-nodefaultlibs,-nostartfiles", "-Xlinker",
-         "--unresolved-symbols=report-all", "-o", Workshop::inside("build/alone"), object});
-    return workshop_.in_shown_names(step.words(), {});
+         "--unresolved-symbols=report-all", "-o", CompileSandbox::inside("build/alone"), object});
+    return sandbox_.in_shown_names(step.words(), {});
   }
 
   // Relocatable device code, of the submission's objects alone. nvlink takes the device's runtime out of
@@ -195,9 +195,9 @@ class Build : private BuildSteps {
     const auto is_relocatable = [](const std::string& flag) { return kind_of_flag(flag) == kRelocatable; };
     if (std::ranges::none_of(submission_.flags, is_relocatable)) return true;
     std::vector<std::string> arguments = result_.flags;
-    arguments.insert(arguments.end(), {"-dlink", "-o", Workshop::inside("build/device.o")});
+    arguments.insert(arguments.end(), {"-dlink", "-o", CompileSandbox::inside("build/device.o")});
     arguments.insert(arguments.end(), objects_.begin(), objects_.end());
-    const Step step = workshop_.nvcc(arguments);
+    const Step step = sandbox_.nvcc(arguments);
     const std::string words = listen(step);
     if (!step.process.ok()) {
       if (!fail_in_time(step, "the linker of device code")) return false;
@@ -207,7 +207,7 @@ class Build : private BuildSteps {
     }
     std::string object;
     if (!take(step, "device.o", kLargestObject, object)) return false;
-    linked_device_code_ = workshop_.keep_object(objects_.size(), object);
+    linked_device_code_ = sandbox_.keep_object(objects_.size(), object);
     return true;
   }
 
@@ -215,15 +215,15 @@ class Build : private BuildSteps {
     // Launches pass through the runner's launch_watch.cpp, which sees their stream.
     std::vector<std::string> arguments = link_flags();
     arguments.insert(arguments.end(), {"-Xlinker", "--wrap=__cudaPushCallConfiguration", "-o",
-                                       Workshop::inside("build/runner")});
+                                       CompileSandbox::inside("build/runner")});
     // The runner's first: of two copies of one inline function or weak symbol the linker keeps the first.
     for (const fs::path& object : runner_objects)
-      arguments.push_back(Workshop::inside("runner" / object.filename()));
+      arguments.push_back(CompileSandbox::inside("runner" / object.filename()));
     arguments.insert(arguments.end(), objects_.begin(), objects_.end());
     if (!linked_device_code_.empty()) arguments.push_back(linked_device_code_);
     for (const std::string& library : options_.libraries) arguments.push_back("-l" + library);
     arguments.push_back("-ldl");
-    const Step step = workshop_.nvcc(arguments, runner_objects.front().parent_path());
+    const Step step = sandbox_.nvcc(arguments, runner_objects.front().parent_path());
     return linked(step, runner_objects) && take(step, "runner", kLargestObject, program_);
   }
 
@@ -249,7 +249,7 @@ class Build : private BuildSteps {
     for (std::size_t i = 0; i < objects_.size(); ++i) {
       const bool own = *sources_[i].begin() == "source";  // else an older interface's adaptor
       objects.push_back(
-          {own ? sources_[i].lexically_relative("source").string() : "", workshop_.kept_object(i)});
+          {own ? sources_[i].lexically_relative("source").string() : "", sandbox_.kept_object(i)});
     }
     const auto problem = explain_link(objects, words, contract_of(submission_, options_.lab));
     if (problem) return fail(problem->reason, problem->message);
@@ -418,7 +418,7 @@ void Compiler::compile_own(const CompileOptions& options, const std::string& sou
   for (const fs::path& folder : {grader, options.contract}) {
     if (!folder.empty() && folder.string().find_first_of(", =") == std::string::npos)
       command.insert(command.end(), {"-Xcompiler", fmt::format("-ffile-prefix-map={}={}", folder.string(),
-                                                               Workshop::inside("runner"))});
+                                                               CompileSandbox::inside("runner"))});
   }
   std::replace(command.begin(), command.end(), std::string("-std=c++17"), std::string("-std=c++20"));
   if (!options.contract.empty()) command.insert(command.end(), {"-I", options.contract.string()});

@@ -150,15 +150,13 @@ class Explanation {
         return fmt::format("{} is missing: {}. {} declares it as {}", first, hint, contract_,
                            readable(names[0]));
       return fmt::format(
-          "{} is missing: none of your files defines it. Define it in a .cu file, as {} "
-          "declares it: {}",
+          "{} is missing: none of your files defines it. Define it in a .cu file, as {} declares it: {}",
           first, contract_, readable(names[0]));
     }
     std::vector<std::string> short_names;
     for (const std::string& name : names) short_names.push_back(without_parameters(name));
     return fmt::format(
-        "{} are missing: none of your files defines them. Define them in a .cu file, as {} "
-        "declares them",
+        "{} are missing: none of your files defines them. Define them in a .cu file, as {} declares them",
         listed(short_names), contract_);
   }
 
@@ -233,8 +231,7 @@ class Explanation {
     if (sources.size() == objects.size())
       return fmt::format(
           "{} is defined in {}; keep one of them, or list your sources in submission.yaml, as in: sources: "
-          "[{}] (if "
-          "it is a function in a header, make it inline)",
+          "[{}] (if it is a function in a header, make it inline)",
           readable(name), listed(sources), sources[0]);
     const std::string place = sources.empty() ? kJudgesProgram : place_of(name, sources[0]);
     return fmt::format("{} defines {}, but {} defines it too; rename yours, or make it static", place,
@@ -275,11 +272,13 @@ std::optional<LinkProblem> explain_device_link(const std::string& words) {
                                                 "it. Define it as __device__, or hand in the file that does",
                                                 source, name),
                                     kLongestProblem)};
-    return LinkProblem{Reason::kDefinedTwice,
-                       plain_line(fmt::format("{} is defined for the GPU in {} and {}; keep "
-                                              "one of them, or make it static or inline",
-                                              name, first, source),
-                                  kLongestProblem)};
+    return LinkProblem{
+        Reason::kDefinedTwice,
+        plain_line(
+            fmt::format(
+                "{} is defined for the GPU in {} and {}; keep one of them, or make it static or inline", name,
+                first, source),
+            kLongestProblem)};
   }
   return std::nullopt;
 }

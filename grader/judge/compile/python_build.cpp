@@ -103,7 +103,7 @@ std::string python_key(const Submission& submission, const CompileOptions& optio
 
 CompileResult PythonBuild::run() {
   if (stage_sources() && compile()) result_.status = "compiled";
-  result_.cpu_seconds = std::chrono::duration<double>(workshop_.cpu_time()).count();
+  result_.cpu_seconds = std::chrono::duration<double>(sandbox_.cpu_time()).count();
   return std::move(result_);
 }
 
@@ -113,7 +113,7 @@ bool PythonBuild::stage_sources() {
   if (const auto* why = std::get_if<std::string>(&read)) return fail(Reason::kBadSubmission, *why);
   files_ = std::move(std::get<std::vector<SubmittedFile>>(read));
   for (const SubmittedFile& file : files_) {
-    workshop_.add_source(file);
+    sandbox_.add_source(file);
     if (file.name.filename() == submission_.lab + ".py") module_folder_ = file.name.parent_path().string();
   }
   return true;
@@ -143,12 +143,13 @@ bool PythonBuild::compile() {
                  {"architecture", options_.architecture},
                  {"code", options_.for_gpu ? "cubin" : "ptx"},
                  {"fatbinary", (fs::canonical(toolchain_.nvcc).parent_path() / "fatbinary").string()},
-                 {"source", workshop_.path_in_box("source").string()},
+                 {"source", sandbox_.path_in_box("source").string()},
                  {"packages", seen(kPackagesInside, *packages)},
                  {"host", seen(kHostInside, host_package())}};
-  const Step step = workshop_.python(
+  const Step step = sandbox_.python(
       python.program,
-      {kCompilerInside, workshop_.stage_text("job.json", json_text(job)), Workshop::inside("build")}, mounts);
+      {kCompilerInside, sandbox_.stage_text("job.json", json_text(job)), CompileSandbox::inside("build")},
+      mounts);
   const std::string words = listen(step);
   if (!step.process.ok()) {
     if (!fail_in_time(step, "importing the program and compiling its kernels")) return false;

@@ -217,10 +217,8 @@ bool is_one_submission(const fs::path& folder, const std::string& lab, const Fol
   if (parts.empty() || !has_code) return false;
   if (others.empty()) return true;
   throw UsageError(
-      "{} can be read in two ways: as one submission (it has {}/), or as a class with "
-      "one folder "
-      "a student ({}/). Put a file submission.yaml into it, which may be empty, if it is one submission; "
-      "move {}/ "
+      "{} can be read in two ways: as one submission (it has {}/), or as a class with one folder a student "
+      "({}/). Put a file submission.yaml into it, which may be empty, if it is one submission; move {}/ "
       "elsewhere if it is a class",
       folder.string(), fmt::join(parts, "/, "), fmt::join(others, "/, "), fmt::join(parts, "/, "));
 }

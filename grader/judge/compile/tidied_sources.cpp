@@ -290,8 +290,8 @@ class Tidying {
     const std::string no_python = has_python_ ? why_no_python_hand_in(lab_) : "";
     const std::string more = files_ > kFilesNamed ? fmt::format(" and {} more", files_ - kFilesNamed) : "";
     return fmt::format(
-        "no source file (.cu, .cpp) was handed in: there {} {}{}{}; hand in {}.cu, or a notebook with a "
-        "cell %%writefile {}.cu",
+        "no source file (.cu, .cpp) was handed in: there {} {}{}{}; hand in {}.cu, or a notebook with a cell "
+        "%%writefile {}.cu",
         files_ == 1 ? "is" : "are", fmt::join(first_files_, ", "), more,
         no_python.empty() ? "" : ", and " + no_python, lab_, lab_);
   }

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "judge/compile/build_messages.h"
-#include "judge/compile/workshop.h"
+#include "judge/compile/compile_sandbox.h"
 
 namespace warpgrade {
 namespace {
@@ -21,8 +21,7 @@ void require(const Step& step, const std::string& words, const char* what) {
   const std::string line = first_error(words, "probe.cu");
   throw JudgeFault(
       "the {} does not work on this machine: it fails with a small program that is right ({}). Nothing is "
-      "said "
-      "of the submission. `warpgrade doctor` tells what is missing; then run the same command again",
+      "said of the submission. `warpgrade doctor` tells what is missing; then run the same command again",
       what, line.empty() ? step.process.describe() : line);
 }
 
@@ -38,20 +37,20 @@ bool is_their_own_error(const std::string& line, const Submission& submission) {
 
 void require_working_tools(const Toolchain& toolchain, const CompileOptions& options,
                            const std::vector<std::string>& link_flags) {
-  Workshop workshop(toolchain, options);
-  workshop.add_source({"probe.cu", kProbe});
+  CompileSandbox sandbox(toolchain, options);
+  sandbox.add_source({"probe.cu", kProbe});
   const Step compiled =
-      workshop.nvcc({"-std=c++17", "-gencode",
-                     fmt::format("arch=compute_{0},code=[compute_{0},sm_{0}]", options.architecture), "-c",
-                     workshop.stage(0, "source/probe.cu"), "-o", Workshop::inside("build/0.o")});
-  require(compiled, workshop.in_shown_names(compiled.words(), {}), "compiler");
+      sandbox.nvcc({"-std=c++17", "-gencode",
+                    fmt::format("arch=compute_{0},code=[compute_{0},sm_{0}]", options.architecture), "-c",
+                    sandbox.stage(0, "source/probe.cu"), "-o", CompileSandbox::inside("build/0.o")});
+  require(compiled, sandbox.in_shown_names(compiled.words(), {}), "compiler");
   const UntrustedFile object = compiled.output.read("0.o", kLargestObject);
   if (!object.ok()) throw JudgeFault("the compiler does not work on this machine: it made no object");
   std::vector<std::string> arguments = link_flags;
   arguments.insert(arguments.end(),
-                   {"-o", Workshop::inside("build/probe"), workshop.keep_object(0, object.bytes)});
-  const Step linked = workshop.nvcc(arguments);
-  require(linked, workshop.in_shown_names(linked.words(), {}), "linker");
+                   {"-o", CompileSandbox::inside("build/probe"), sandbox.keep_object(0, object.bytes)});
+  const Step linked = sandbox.nvcc(arguments);
+  require(linked, sandbox.in_shown_names(linked.words(), {}), "linker");
 }
 
 }  // namespace warpgrade

@@ -91,8 +91,7 @@ void check_work(const YamlPlace& place, const LabDeclaration& lab, const Case& c
   if (c.kind == "speed" && !lab.work.bytes)
     place.refuse(
         fmt::format("work.bytes of the lab: expected the bytes that no program can do without moving, since "
-                    "{} is a speed "
-                    "case",
+                    "{} is a speed case",
                     c.id));
   for (const auto* work : {&lab.work.bytes, &lab.work.flop, &lab.work.items, &lab.work.naive_steps}) {
     if (!*work) continue;

@@ -100,8 +100,7 @@ Options parse(int count, char** words) {
   if (options.command.empty() && !options.calibrate && options.judged.empty())
     throw std::runtime_error(
         "usage: warpgrade-executor [--backend emulator|gpu] [--device-memory-mb N] [--library FOLDER] "
-        "[--figures] -- "
-        "PROGRAM [ARGUMENT...]");
+        "[--figures] -- PROGRAM [ARGUMENT...]");
   return options;
 }
 
@@ -121,7 +120,7 @@ cudart::Backend& make_backend(const std::string& name) {
 }
 
 // Serves until the program has ended; what it had sent by then is carried out.
-int serve(Server& server, HostProcess& process, const Options& options) {
+int serve(CallServer& server, HostProcess& process, const Options& options) {
   const auto begin = Clock::now();
   double ready_ms = 0;
   const unsigned turns = turns_before_sleep();
@@ -181,8 +180,7 @@ void print_runs(const std::string& name, const std::vector<TimedResult>& runs, d
   };
   std::printf(
       "%-24s graded %s  event %s  stamps-event %s  host clock-stamps %s  announce %s  host %s  void %zu "
-      "errors %zu "
-      "launches %llu opened by '%s' %s\n",
+      "errors %zu launches %llu opened by '%s' %s\n",
       name.c_str(), text(spread_of(stamps)).c_str(), text(spread_of(events)).c_str(),
       text(spread_of(difference)).c_str(), text(spread_of(clock)).c_str(), text(spread_of(announce)).c_str(),
       text(spread_of(host)).c_str(), is_void, errors,
@@ -191,7 +189,7 @@ void print_runs(const std::string& name, const std::vector<TimedResult>& runs, d
   std::fflush(stdout);
 }
 
-int calibrate(Driver& driver, Server& server) {
+int calibrate(Driver& driver, CallServer& server) {
   TimedRuns timed(driver, server);
   std::printf("clock step %.0f ns\n", timed.gate().clock_step_ns());
   const double constant = timed.gate().constant_us().value_or(0);
@@ -209,7 +207,7 @@ int calibrate(Driver& driver, Server& server) {
 }
 
 // Commands of the program, run in turn, each timed some times; then the end.
-int time_commands(Driver& driver, Server& server, HostProcess& process, const Options& options) {
+int time_commands(Driver& driver, CallServer& server, HostProcess& process, const Options& options) {
   TimedRuns timed(driver, server);
   TimedRuns::Host host;
   host.is_alive = [&] { return !process.ended(); };
@@ -241,7 +239,7 @@ int run(int count, char** words) {
   cudart::Backend& backend = make_backend(options.backend);
   if (options.backend == "gpu" && backend.register_host(memory.calls(), wire::kCallBytes) != cudaSuccess)
     throw std::runtime_error("the calls' memory cannot be registered with the driver");
-  Server server(backend, memory, options.limits);
+  CallServer server(backend, memory, options.limits);
   if (options.calibrate) return calibrate(static_cast<Driver&>(backend), server);
   HostProcess process(options.command, options.library, memory);
   const Watchdog watchdog(server, options.limits.wait_seconds,

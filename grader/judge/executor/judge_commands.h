@@ -5,7 +5,7 @@
 #include <cstring>
 #include <string>
 
-#include "judge/protocol/conclude.h"
+#include "judge/protocol/call_result.h"
 
 namespace warpgrade::executor {
 

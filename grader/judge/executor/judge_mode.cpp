@@ -34,7 +34,7 @@ class HostConnection {
   HostConnection(SharedMemory& memory, cudart::Backend& backend, const Limits& limits, bool pins)
       : memory_(memory), backend_(backend), limits_(limits), pins_(pins) {}
 
-  Server& server() {
+  CallServer& server() {
     if (!server_) throw std::runtime_error("there is no host process yet");
     return *server_;
   }
@@ -57,7 +57,7 @@ class HostConnection {
     if (is_used_) memory_.renew();
     if (pins_ && backend_.register_host(memory_.calls(), wire::kCallBytes) != cudaSuccess)
       throw std::runtime_error("the calls' memory cannot be registered with the driver");
-    server_ = std::make_unique<Server>(backend_, memory_, limits_);
+    server_ = std::make_unique<CallServer>(backend_, memory_, limits_);
     socket_ = std::move(socket);
     // One that is gone already is told at the next command, like one that goes later.
     send_descriptors(socket_.get(), memory_.calls_descriptor(), memory_.window_descriptor());
@@ -70,7 +70,7 @@ class HostConnection {
   const bool pins_;
   bool is_used_ = false;
   Descriptor socket_;
-  std::unique_ptr<Server> server_;
+  std::unique_ptr<CallServer> server_;
 };
 
 #ifdef WARPGRADE_EXECUTOR_EMULATOR
@@ -81,7 +81,7 @@ class EmulatedDevice final : public JudgedDevice {
     emu::CommandOrder::instance().name_first_stream_as_argument();
   }
 
-  Server& server() override { return host_connection_.server(); }
+  CallServer& server() override { return host_connection_.server(); }
   void end_host() override { host_connection_.leave(); }
   void begin_host(Descriptor socket) override { host_connection_.take(std::move(socket)); }
 
@@ -106,7 +106,7 @@ class EmulatedDevice final : public JudgedDevice {
     emu::KernelCounters::instance().begin_call(is_run);
     const double begin = steady_us();
     const unsigned turns = turns_before_sleep();
-    Server& server = host_connection_.server();
+    CallServer& server = host_connection_.server();
     server.take_late_error();
     server.send_command(command);
     for (unsigned idle = 0;;) {
@@ -136,7 +136,7 @@ class EmulatedDevice final : public JudgedDevice {
   void limit_steps(uint64_t warp_instructions) override { warpemu_limit_steps(warp_instructions); }
   void forget_allocations() override { emu::forget_allocations(); }
   std::vector<uint64_t> leaks() override { return emu::leaked_addresses(); }
-  void report_leaks(const std::map<uint64_t, Server::Place>& leaks) override {
+  void report_leaks(const std::map<uint64_t, CallServer::Place>& leaks) override {
     std::map<uint64_t, cudart::HostPlace> places;
     for (const auto& [address, place] : leaks) places[address] = {place.path, place.line};
     emu::report_leaks("not freed with the plan", places);
@@ -146,7 +146,7 @@ class EmulatedDevice final : public JudgedDevice {
     unfinished_ = emu::CommandOrder::instance().end_command(is_run);
     return unfinished_ ? unfinished_->call : 0;
   }
-  void report_unfinished(const Server::Place& place) override {
+  void report_unfinished(const CallServer::Place& place) override {
     emu::Diagnostic& told = unfinished_->diagnostic;
     if (place.line != 0) told.path = place.path, told.line = place.line;
     emu::Diagnostics::instance().add(std::move(told));
@@ -161,7 +161,7 @@ class EmulatedDevice final : public JudgedDevice {
     }
     return addresses;
   }
-  void place_allocation(uint64_t address, const Server::Place& place) override {
+  void place_allocation(uint64_t address, const CallServer::Place& place) override {
     if (place.line != 0) emu::Diagnostics::instance().place({names_[address], place.path, place.line});
   }
 
@@ -190,7 +190,7 @@ class Gpu final : public JudgedDevice {
     host_.is_alive = [this] { return host_connection_.host_is_there(); };
   }
 
-  Server& server() override { return host_connection_.server(); }
+  CallServer& server() override { return host_connection_.server(); }
   void end_host() override {
     runs_.leave();
     host_connection_.leave();

@@ -182,7 +182,7 @@ void JudgeService::call(HostCommand number, const Command& command, Reply& reply
       (result.opened_by.empty() ? 0 : protocol::kFlagWaited) | (result.is_void ? protocol::kFlagVoid : 0);
   const protocol::CallSummary host = unpack(result.status);
   if (host.threw) return say(reply, Status::kException, result.message);
-  protocol::conclude(reply, host, result.error, words_of);
+  protocol::set_result(reply, host, result.error, words_of);
   reply.notes |= device_.server().notes();
 }
 
@@ -195,7 +195,7 @@ void JudgeService::end_command(bool is_run) {
 }
 
 // As the host process tells them.
-std::map<uint64_t, Server::Place> JudgeService::places_of(std::span<const uint64_t> addresses) {
+std::map<uint64_t, CallServer::Place> JudgeService::places_of(std::span<const uint64_t> addresses) {
   wire::Command report;
   report.number = static_cast<uint32_t>(HostCommand::kReportPlaces);
   std::copy_n(addresses.begin(), std::min(addresses.size(), kMostPlaces), report.arguments);
@@ -234,7 +234,7 @@ void JudgeService::free_plan(const Command& command, Reply& reply) {
   call(HostCommand::kFree, command, reply);
   if (reply.status == Status::kHostEnded) return;
   const std::vector<uint64_t> leaked = device_.leaks();
-  device_.report_leaks(leaked.empty() ? std::map<uint64_t, Server::Place>{} : places_of(leaked));
+  device_.report_leaks(leaked.empty() ? std::map<uint64_t, CallServer::Place>{} : places_of(leaked));
   name_allocations();
 }
 

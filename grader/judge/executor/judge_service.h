@@ -20,7 +20,7 @@ class JudgedDevice {
  public:
   virtual ~JudgedDevice() = default;
   // Of the host process that is there. Throws std::runtime_error when there is none.
-  virtual Server& server() = 0;
+  virtual CallServer& server() = 0;
   // The device has back what the host process's server had of it.
   virtual void end_host() = 0;
   // Serves another host process. Takes over the socket. Throws std::runtime_error when the device is not as
@@ -36,14 +36,14 @@ class JudgedDevice {
   virtual void forget_allocations() {}
   // Of what was allocated since and not freed; then the report with the places that were told.
   virtual std::vector<uint64_t> leaks() { return {}; }
-  virtual void report_leaks(const std::map<uint64_t, Server::Place>& /*places*/) {}
+  virtual void report_leaks(const std::map<uint64_t, CallServer::Place>& /*places*/) {}
   // A command has ended, and the judge waits for all of it. Of a run the number of the call whose work
   // nothing orders before that end, 0: there is none; then the report with its place, which may be unknown.
   virtual uint64_t end_command(bool /*is_run*/) { return 0; }
-  virtual void report_unfinished(const Server::Place& /*place*/) {}
+  virtual void report_unfinished(const CallServer::Place& /*place*/) {}
   // Allocations that findings name, by address; and where the program made one.
   virtual std::vector<uint64_t> named_allocations() { return {}; }
-  virtual void place_allocation(uint64_t /*address*/, const Server::Place& /*place*/) {}
+  virtual void place_allocation(uint64_t /*address*/, const CallServer::Place& /*place*/) {}
   virtual size_t drain_report(int /*kind*/, char* /*text*/, size_t /*capacity*/) { return 0; }
 };
 
@@ -68,7 +68,7 @@ class JudgeService {
   void follow(protocol::Follow what);
   void end_command(bool is_run);
   void name_allocations();
-  std::map<uint64_t, Server::Place> places_of(std::span<const uint64_t> addresses);
+  std::map<uint64_t, CallServer::Place> places_of(std::span<const uint64_t> addresses);
   void make_plan(const protocol::Command& command, protocol::Reply& reply);
   void free_plan(const protocol::Command& command, protocol::Reply& reply);
   bool ask_host(wire::Command command, bool is_run, TimedResult& result, protocol::Reply& reply);

@@ -44,7 +44,7 @@ void publish_device(wire::Control& c, cudart::Backend& backend) {
 
 }  // namespace
 
-Server::Server(cudart::Backend& backend, SharedMemory& memory, const Limits& limits)
+CallServer::CallServer(cudart::Backend& backend, SharedMemory& memory, const Limits& limits)
     : backend_(backend),
       memory_(memory),
       limits_(normalized(limits)),
@@ -68,7 +68,7 @@ Server::Server(cudart::Backend& backend, SharedMemory& memory, const Limits& lim
 
 // The device has what the submission had of it back, whatever state its process left; unless a kernel does
 // not end: then the executor's own end is all that helps.
-Server::~Server() {
+CallServer::~CallServer() {
   on_waiting_ = {};
   on_stream_ = {};
   if (gave_up_) return;
@@ -92,7 +92,7 @@ Server::~Server() {
   for (const Image& image : images_) backend_.remove_module(image.id);
 }
 
-size_t Server::serve(size_t most) {
+size_t CallServer::serve(size_t most) {
   size_t taken = 0;
   for (; taken < most; ++taken) {
     const auto call = take_record();
@@ -104,7 +104,7 @@ size_t Server::serve(size_t most) {
   return taken;
 }
 
-void Server::sleep(unsigned microseconds) {
+void CallServer::sleep(unsigned microseconds) {
   wire::Control& c = memory_.control();
   publish_tail();
   c.executor_sleeps.store(1);
@@ -114,13 +114,13 @@ void Server::sleep(unsigned microseconds) {
 
 // The host process looks at the tail when the ring seems full: telling it each record would pull the line of
 // the cache to and fro.
-void Server::publish_tail() {
+void CallServer::publish_tail() {
   if (published_tail_ == tail_) return;
   published_tail_ = tail_;
   memory_.control().tail.store(tail_, std::memory_order_release);
 }
 
-bool Server::has_record() {
+bool CallServer::has_record() {
   if (head_ == tail_) {
     head_ = memory_.control().head.load(std::memory_order_acquire);
     if (head_ - tail_ > wire::kRingBytes) throw ProtocolError("the ring's head is beyond its end");
@@ -130,7 +130,7 @@ bool Server::has_record() {
 
 // Copies the next record, and steps over padding. The host process may change the ring at any time: what is
 // looked at has been copied.
-std::optional<Server::Call> Server::take_record() {
+std::optional<CallServer::Call> CallServer::take_record() {
   while (has_record()) {
     const size_t at = tail_ % wire::kRingBytes;
     const size_t there = std::min<size_t>(head_ - tail_, wire::kRingBytes - at);
@@ -161,7 +161,7 @@ std::optional<Server::Call> Server::take_record() {
 }
 
 // What no host process with our library writes.
-void Server::check(const Call& call) const {
+void CallServer::check(const Call& call) const {
   const wire::Record& r = call.record;
   if (r.op >= wire::kOpCount) throw ProtocolError("unknown call " + std::to_string(r.op));
   const wire::OpFacts& facts = wire::kOps[r.op];
@@ -175,23 +175,23 @@ void Server::check(const Call& call) const {
     throw ProtocolError(std::string(facts.name) + ": slot " + std::to_string(r.slot));
 }
 
-cudaError_t Server::sticky() const {
+cudaError_t CallServer::sticky() const {
   return gave_up_ ? cudaErrorLaunchTimeout : backend_.sticky();
 }
 
-void Server::publish_sticky_error() {
+void CallServer::publish_sticky_error() {
   const cudaError_t now = sticky();
   if (now == published_sticky_) return;
   published_sticky_ = now;
   memory_.control().sticky.store(now, std::memory_order_relaxed);
 }
 
-const char* Server::call_in_hand() const {
+const char* CallServer::call_in_hand() const {
   const uint16_t op = in_hand_.load(std::memory_order_relaxed);
   return op < wire::kOpCount ? wire::kOps[op].name : "a call";
 }
 
-void Server::dispatch(const Call& call) {
+void CallServer::dispatch(const Call& call) {
   std::fill(std::begin(values_), std::end(values_), 0);
   reply_.clear();
   reply_in_slot_ = 0;
@@ -215,7 +215,7 @@ void Server::dispatch(const Call& call) {
   memory_.control().late_error.store(error);
 }
 
-void Server::finish(uint16_t number, uint32_t sequence, cudaError_t error) {
+void CallServer::finish(uint16_t number, uint32_t sequence, cudaError_t error) {
   wire::Slot& slot = memory_.slot(number);
   slot.error = error;
   std::copy(std::begin(values_), std::end(values_), slot.values);
@@ -231,7 +231,7 @@ void Server::finish(uint16_t number, uint32_t sequence, cudaError_t error) {
   if (slot.sleeps.load(std::memory_order_seq_cst) != 0) wake_all(slot.done);
 }
 
-cudaError_t Server::carry_out(const Call& call) {
+cudaError_t CallServer::carry_out(const Call& call) {
   switch (call.op()) {
     case Op::pad:
     case Op::ping:

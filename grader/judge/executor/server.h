@@ -42,12 +42,12 @@ struct CommandResult {
   std::string message;
 };
 
-class Server {
+class CallServer {
  public:
   // `memory` and `backend` outlive the server.
-  Server(cudart::Backend& backend, SharedMemory& memory, const Limits& limits);
-  ~Server();
-  Server(const Server&) = delete;
+  CallServer(cudart::Backend& backend, SharedMemory& memory, const Limits& limits);
+  ~CallServer();
+  CallServer(const CallServer&) = delete;
 
   // Carries out at most `most` records and looks after calls that wait. Returns how many records were
   // taken. Throws ProtocolError.

@@ -12,7 +12,7 @@ namespace warpgrade::executor {
 
 inline constexpr size_t kFirstStream = 2;  // after the default ones
 
-struct Server::Call {
+struct CallServer::Call {
   wire::Record record;
   std::span<const uint8_t> data{};
 
@@ -23,7 +23,7 @@ struct Server::Call {
   std::string text() const { return {reinterpret_cast<const char*>(data.data()), data.size()}; }
 };
 
-struct Server::Waiting {
+struct CallServer::Waiting {
   uint16_t slot = 0;
   uint32_t sequence = 0;
   uint32_t reply_in_slot = 0;

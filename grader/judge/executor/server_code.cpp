@@ -73,11 +73,11 @@ bool is_known_launch_attribute(uint32_t id) {
 
 }  // namespace
 
-const Server::KernelEntry* Server::kernel_of(uint64_t number) const {
+const CallServer::KernelEntry* CallServer::kernel_of(uint64_t number) const {
   return number < kernels_.size() ? &kernels_[number] : nullptr;
 }
 
-cudaError_t Server::carry_out_code(const Call& call) {
+cudaError_t CallServer::carry_out_code(const Call& call) {
   switch (call.op()) {
     case Op::stage:
       return stage(call);
@@ -139,19 +139,19 @@ bool names_malloc(const std::vector<uint8_t>& image) {
 
 }  // namespace
 
-cudaError_t Server::stage(const Call& call) {
+cudaError_t CallServer::stage(const Call& call) {
   if (call.data.size() > limits_.module_bytes - module_bytes_ - staged_.size())
     throw ProtocolError("device code of more than " + std::to_string(limits_.module_bytes) + " bytes");
   staged_.insert(staged_.end(), call.data.begin(), call.data.end());
   return cudaSuccess;
 }
 
-std::vector<uint8_t> Server::take_staged(uint64_t bytes, const char* what) {
+std::vector<uint8_t> CallServer::take_staged(uint64_t bytes, const char* what) {
   if (bytes != staged_.size()) throw ProtocolError(std::string(what) + " of another size than was sent");
   return std::exchange(staged_, {});
 }
 
-cudaError_t Server::add_module(const Call& call) {
+cudaError_t CallServer::add_module(const Call& call) {
   std::vector<uint8_t> bytes = take_staged(call.argument(0), "device code");
   if (images_.size() >= limits_.modules) return cudaErrorMemoryAllocation;
   Image image;
@@ -165,7 +165,7 @@ cudaError_t Server::add_module(const Call& call) {
   return cudaSuccess;
 }
 
-cudaError_t Server::find_kernel(const Call& call) {
+cudaError_t CallServer::find_kernel(const Call& call) {
   if (call.argument(0) >= images_.size()) return cudaErrorInvalidResourceHandle;
   const uint64_t module = call.argument(0);
   for (size_t k = 0; k < kernels_.size(); ++k) {
@@ -187,7 +187,7 @@ cudaError_t Server::find_kernel(const Call& call) {
   return reply_kernel(kernels_.back(), static_cast<uint32_t>(kernels_.size() - 1));
 }
 
-cudaError_t Server::reply_kernel(const KernelEntry& kernel, uint32_t number) {
+cudaError_t CallServer::reply_kernel(const KernelEntry& kernel, uint32_t number) {
   const KernelFacts& facts = kernel.facts;
   const auto count = static_cast<uint32_t>(facts.parameters.size());
   const size_t bytes = sizeof(wire::Kernel) + count * sizeof(wire::Parameter);
@@ -215,7 +215,7 @@ cudaError_t Server::reply_kernel(const KernelEntry& kernel, uint32_t number) {
   return cudaSuccess;
 }
 
-cudaError_t Server::set_attribute(const Call& call) {
+cudaError_t CallServer::set_attribute(const Call& call) {
   if (kernel_of(call.argument(0)) == nullptr) return cudaErrorInvalidResourceHandle;
   if (!is_known_attribute(call.argument(1))) return cudaErrorInvalidValue;
   KernelEntry& kernel = kernels_[call.argument(0)];
@@ -226,7 +226,7 @@ cudaError_t Server::set_attribute(const Call& call) {
 }
 
 // The host process has checked this, or should have.
-cudaError_t Server::check_launch(const KernelEntry& kernel, const LaunchCall& launch) {
+cudaError_t CallServer::check_launch(const KernelEntry& kernel, const LaunchCall& launch) {
   constexpr uint32_t kMostZ = 64, kMostGridYZ = 65535, kMostGridX = 0x7fffffff;
   const auto& [gx, gy, gz] = launch.grid;
   const auto& [bx, by, bz] = launch.block;
@@ -251,9 +251,9 @@ cudaError_t Server::check_launch(const KernelEntry& kernel, const LaunchCall& la
 }
 
 // `arguments` and `data` as a launch travels; `launch` refers to `attributes`, its stream is left out.
-cudaError_t Server::read_configuration(const uint64_t* arguments, std::span<const uint8_t> data,
-                                       LaunchCall& launch, std::vector<cudaLaunchAttribute>& attributes,
-                                       size_t& parameter_bytes) {
+cudaError_t CallServer::read_configuration(const uint64_t* arguments, std::span<const uint8_t> data,
+                                           LaunchCall& launch, std::vector<cudaLaunchAttribute>& attributes,
+                                           size_t& parameter_bytes) {
   const auto low = [&](size_t k) { return static_cast<uint32_t>(arguments[k]); };
   const auto high = [&](size_t k) { return static_cast<uint32_t>(arguments[k] >> 32); };
   const KernelEntry* kernel = kernel_of(low(0));
@@ -280,8 +280,9 @@ cudaError_t Server::read_configuration(const uint64_t* arguments, std::span<cons
 }
 
 // The same, checked: the launch could be made.
-cudaError_t Server::read_launch(const uint64_t* arguments, std::span<const uint8_t> data, LaunchCall& launch,
-                                std::vector<cudaLaunchAttribute>& attributes, size_t& parameter_bytes) {
+cudaError_t CallServer::read_launch(const uint64_t* arguments, std::span<const uint8_t> data,
+                                    LaunchCall& launch, std::vector<cudaLaunchAttribute>& attributes,
+                                    size_t& parameter_bytes) {
   const cudaError_t error = read_configuration(arguments, data, launch, attributes, parameter_bytes);
   if (error != cudaSuccess) return error;
   const KernelEntry& kernel = *kernel_of(static_cast<uint32_t>(arguments[0]));
@@ -290,7 +291,7 @@ cudaError_t Server::read_launch(const uint64_t* arguments, std::span<const uint8
 }
 
 // A launch's configuration without its kernel's parameters. Its grid may be empty.
-cudaError_t Server::ask_of_clusters(const Call& call) {
+cudaError_t CallServer::ask_of_clusters(const Call& call) {
   LaunchCall launch;
   std::vector<cudaLaunchAttribute> attributes;
   size_t parameter_bytes = 0;
@@ -308,7 +309,7 @@ cudaError_t Server::ask_of_clusters(const Call& call) {
   return error;
 }
 
-cudaError_t Server::launch(const Call& call) {
+cudaError_t CallServer::launch(const Call& call) {
   LaunchCall launch;
   std::vector<cudaLaunchAttribute> attributes;
   size_t parameter_bytes = 0;

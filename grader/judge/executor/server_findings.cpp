@@ -8,7 +8,7 @@
 
 namespace warpgrade::executor {
 
-void Server::send_command(const wire::Command& command) {
+void CallServer::send_command(const wire::Command& command) {
   wire::Control& c = memory_.control();
   result_.reset();
   std::memcpy(&c.command, &command, sizeof command);
@@ -16,28 +16,28 @@ void Server::send_command(const wire::Command& command) {
   if (c.host_sleeps.load() != 0) wake_all(c.command_sequence);
 }
 
-std::optional<CommandResult> Server::take_result() {
+std::optional<CommandResult> CallServer::take_result() {
   return std::exchange(result_, std::nullopt);
 }
 
-cudaError_t Server::take_late_error() {
+cudaError_t CallServer::take_late_error() {
   memory_.control().late_error.store(0);
   return std::exchange(late_error_, cudaSuccess);
 }
 
-void Server::lend(uint64_t address, uint64_t bytes, bool is_output) {
+void CallServer::lend(uint64_t address, uint64_t bytes, bool is_output) {
   owned_.add({address, address + bytes, cudart::MemoryKind::other, false});
   if (is_output) writers_.add_output({address, address + bytes});
 }
 
-void Server::take_back(uint64_t address) {
+void CallServer::take_back(uint64_t address) {
   if (const auto range = owned_.at(address)) writers_.forget({range->begin, range->end});
   owned_.remove(address);
 }
 
 // What the program did wrong, as the runtime in its own process found it. Words for people: bounded, and
 // of no weight.
-cudaError_t Server::report(const Call& call) {
+cudaError_t CallServer::report(const Call& call) {
   std::vector<std::string> texts(1);
   for (const char c : call.text()) {
     if (c == wire::kBetweenTexts)
@@ -63,7 +63,7 @@ cudaError_t Server::report(const Call& call) {
   return cudaSuccess;
 }
 
-cudaError_t Server::place(const Call& call) {
+cudaError_t CallServer::place(const Call& call) {
   const uint64_t address = call.argument(1);
   if (const uint64_t what = call.argument(2);
       address != 0 && what >= wire::kHostRead && touches_++ < limits_.reports)
@@ -77,11 +77,11 @@ cudaError_t Server::place(const Call& call) {
   return cudaSuccess;
 }
 
-std::map<uint64_t, Server::Place> Server::take_places() {
+std::map<uint64_t, CallServer::Place> CallServer::take_places() {
   return std::exchange(places_, {});
 }
 
-void Server::say(const std::string& text) {
+void CallServer::say(const std::string& text) {
   std::fprintf(stderr, "executor: %s\n", text.c_str());
   if (reports_.size() < limits_.reports) reports_.push_back(text);
 }

@@ -45,11 +45,11 @@ class Bytes {
 
 }  // namespace
 
-Server::GraphEntry* Server::graph_of(uint64_t number) {
+CallServer::GraphEntry* CallServer::graph_of(uint64_t number) {
   return number < graphs_.size() && graphs_[number] ? &*graphs_[number] : nullptr;
 }
 
-cudaError_t Server::carry_out_graphs(const Call& call) {
+cudaError_t CallServer::carry_out_graphs(const Call& call) {
   if (call.op() == Op::make_graph) return make_graph(call);
   if (call.op() == Op::update_graph) return update_graph(call);
   GraphEntry* graph = graph_of(call.argument(0));
@@ -66,7 +66,8 @@ cudaError_t Server::carry_out_graphs(const Call& call) {
   return graph->in_backend ? backend_.upload_graph(*graph->in_backend, stream) : cudaSuccess;
 }
 
-cudaError_t Server::read_work(const wire::GraphPart& header, std::span<const uint8_t> work, GraphPart& part) {
+cudaError_t CallServer::read_work(const wire::GraphPart& header, std::span<const uint8_t> work,
+                                  GraphPart& part) {
   Bytes bytes(work);
   if (header.kind == wire::GraphPart::launch) {
     uint64_t arguments[6];
@@ -94,7 +95,7 @@ cudaError_t Server::read_work(const wire::GraphPart& header, std::span<const uin
   return check_memory(part);
 }
 
-cudaError_t Server::check_memory(const GraphPart& part) {
+cudaError_t CallServer::check_memory(const GraphPart& part) {
   if (const auto* rows = std::get_if<RowsCopy>(&part.work)) {
     for (const RowsCopy::Side* side : {&rows->to, &rows->from}) {
       if (!holds_rows(*side, *rows)) return refuse_range("a graph's copy", side->address, rows->width);
@@ -106,7 +107,7 @@ cudaError_t Server::check_memory(const GraphPart& part) {
   return cudaSuccess;
 }
 
-cudaError_t Server::read_graph(std::span<const uint8_t> staged, std::vector<GraphPart>& parts) {
+cudaError_t CallServer::read_graph(std::span<const uint8_t> staged, std::vector<GraphPart>& parts) {
   Bytes bytes(staged);
   while (!bytes.is_empty()) {
     wire::GraphPart header;
@@ -129,7 +130,7 @@ cudaError_t Server::read_graph(std::span<const uint8_t> staged, std::vector<Grap
   return cudaSuccess;
 }
 
-void Server::keep(GraphEntry& graph, std::vector<GraphPart> parts) {
+void CallServer::keep(GraphEntry& graph, std::vector<GraphPart> parts) {
   graph_nodes_ += parts.size() - graph.nodes;
   graph.nodes = parts.size();
   graph.kernels = static_cast<size_t>(std::count_if(parts.begin(), parts.end(), [](const GraphPart& p) {
@@ -139,7 +140,7 @@ void Server::keep(GraphEntry& graph, std::vector<GraphPart> parts) {
   graph.parts = std::move(parts);
 }
 
-cudaError_t Server::make_graph(const Call& call) {
+cudaError_t CallServer::make_graph(const Call& call) {
   const std::vector<uint8_t> staged = take_staged(call.argument(0), "a graph");
   std::vector<GraphPart> parts;
   if (const cudaError_t error = read_graph(staged, parts); error != cudaSuccess) return error;
@@ -160,7 +161,7 @@ cudaError_t Server::make_graph(const Call& call) {
   return cudaSuccess;
 }
 
-cudaError_t Server::update_graph(const Call& call) {
+cudaError_t CallServer::update_graph(const Call& call) {
   const std::vector<uint8_t> staged = take_staged(call.argument(1), "a graph");
   GraphEntry* graph = graph_of(call.argument(0));
   if (graph == nullptr) return cudaErrorInvalidResourceHandle;
@@ -175,7 +176,7 @@ cudaError_t Server::update_graph(const Call& call) {
   return cudaSuccess;
 }
 
-void Server::follow_part(const GraphPart& part) {
+void CallServer::follow_part(const GraphPart& part) {
   if (const auto* launch = std::get_if<GraphPart::Launch>(&part.work))
     writers_.launch(launch->parameters, owned_);
   else if (const auto* rows = std::get_if<RowsCopy>(&part.work))
@@ -184,7 +185,7 @@ void Server::follow_part(const GraphPart& part) {
     writers_.fill(*fill);
 }
 
-cudaError_t Server::launch_graph(GraphEntry& graph, StreamId stream) {
+cudaError_t CallServer::launch_graph(GraphEntry& graph, StreamId stream) {
   // Memory that went since is not to be touched: its pages may have become somebody else's.
   if (graph.removals != owned_.removals()) {
     for (const GraphPart& part : graph.parts) {

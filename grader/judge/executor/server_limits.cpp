@@ -27,28 +27,28 @@ uint64_t beyond(uint64_t value, uint64_t first) {
 
 }  // namespace
 
-uint64_t Server::free_bytes() {
+uint64_t CallServer::free_bytes() {
   uint64_t left = 0, all = 0;
   return backend_.memory_info(left, all) == cudaSuccess ? left : 0;
 }
 
-uint64_t Server::resident_threads() const {
+uint64_t CallServer::resident_threads() const {
   const auto& a = backend_.device().attributes;
   return static_cast<uint64_t>(std::max(1, a[cudaDevAttrMultiProcessorCount])) *
          static_cast<uint64_t>(std::max(1, a[cudaDevAttrMaxThreadsPerMultiProcessor]));
 }
 
-bool Server::is_over_limit() const {
+bool CallServer::is_over_limit() const {
   return limits_.device_bytes != Limits::kNoLimit && device_bytes() > limits_.device_bytes;
 }
 
 // What the pool holds beyond the allocations that live: it was freed and has not gone back yet.
-void Server::look_at_pool() {
+void CallServer::look_at_pool() {
   const uint64_t reserved = backend_.pool_bytes();
   pool_memory_ = beyond(reserved, owned_.async_bytes());
 }
 
-bool Server::has_room_for(MemoryKind kind, uint64_t bytes) {
+bool CallServer::has_room_for(MemoryKind kind, uint64_t bytes) {
   if (limits_.device_bytes == Limits::kNoLimit) return owned_.has_room_for(kind, bytes, 0);
   look_at_pool();
   if (owned_.has_room_for(kind, bytes, other_bytes())) return true;
@@ -59,7 +59,7 @@ bool Server::has_room_for(MemoryKind kind, uint64_t bytes) {
 }
 
 // Globals of a module come with its code. Nothing tells how much that is but the memory that is gone then.
-cudaError_t Server::load_measured(Image& image) {
+cudaError_t CallServer::load_measured(Image& image) {
   const auto load = [&] {
     before_waiting("add_module");
     const uint64_t before = free_bytes();
@@ -90,7 +90,7 @@ cudaError_t Server::load_measured(Image& image) {
 
 // A backend that loads code when it is used takes the memory of all variables of the image with the first use
 // of one of them or of a kernel (measured on an H200: cuKernelGetFunction).
-cudaError_t Server::use_measured(Image& image, const std::function<cudaError_t()>& use) {
+cudaError_t CallServer::use_measured(Image& image, const std::function<cudaError_t()>& use) {
   if (std::exchange(image.is_used, true) || !backend_.loads_code_when_used()) return use();
   uint64_t taken = 0;
   const auto measured = [&] {
@@ -120,18 +120,18 @@ cudaError_t Server::use_measured(Image& image, const std::function<cudaError_t()
 }
 
 // What the first object of an array took, until the array is freed.
-void Server::count_array(uint64_t address, uint64_t free_before) {
+void CallServer::count_array(uint64_t address, uint64_t free_before) {
   const uint64_t taken = beyond(free_before, free_bytes());
   array_bytes_[address] += taken;
   array_memory_ += taken;
 }
 
 // Every thread that can be resident has a stack as large as the largest kernel's.
-void Server::count_stack(uint64_t bytes_a_thread) {
+void CallServer::count_stack(uint64_t bytes_a_thread) {
   stack_memory_ = std::max(stack_memory_, beyond(bytes_a_thread, kFirstStackBytes) * resident_threads());
 }
 
-cudaError_t Server::set_limit(cudaLimit limit, uint64_t value) {
+cudaError_t CallServer::set_limit(cudaLimit limit, uint64_t value) {
   if (value > uint64_t{1} << 46) return cudaErrorInvalidValue;
   const bool is_pending = limit == cudaLimitDevRuntimePendingLaunchCount;
   uint64_t& counted = limit == cudaLimitMallocHeapSize   ? heap_memory_
@@ -151,7 +151,7 @@ cudaError_t Server::set_limit(cudaLimit limit, uint64_t value) {
   return error;
 }
 
-cudaError_t Server::carry_out_limits(const Call& call) {
+cudaError_t CallServer::carry_out_limits(const Call& call) {
   if (call.argument(0) > cudaLimitPersistingL2CacheSize) return cudaErrorUnsupportedLimit;
   const auto limit = static_cast<cudaLimit>(call.argument(0));
   if (call.op() == Op::get_limit) {

@@ -32,7 +32,7 @@ bool is_in_window(const MemoryRange& range) {
 
 }  // namespace
 
-cudaError_t Server::carry_out_memory(const Call& call) {
+cudaError_t CallServer::carry_out_memory(const Call& call) {
   switch (call.op()) {
     case Op::allocate:
     case Op::allocate_async:
@@ -62,7 +62,7 @@ cudaError_t Server::carry_out_memory(const Call& call) {
   }
 }
 
-cudaError_t Server::allocate(const Call& call) {
+cudaError_t CallServer::allocate(const Call& call) {
   const bool is_async = call.op() == Op::allocate_async;
   const uint64_t bytes = call.argument(is_async ? 0 : 1);
   const auto kind = is_async ? MemoryKind::device : static_cast<MemoryKind>(call.argument(0) & 0xff);
@@ -96,7 +96,7 @@ cudaError_t Server::allocate(const Call& call) {
   return cudaSuccess;
 }
 
-cudaError_t Server::allocate_window(MemoryKind kind, uint64_t bytes, uint64_t& address) {
+cudaError_t CallServer::allocate_window(MemoryKind kind, uint64_t bytes, uint64_t& address) {
   uint64_t left = 0, all = 0;
   if (kind == MemoryKind::managed && backend_.memory_info(left, all) == cudaSuccess && bytes > all)
     return cudaErrorMemoryAllocation;
@@ -109,7 +109,7 @@ cudaError_t Server::allocate_window(MemoryKind kind, uint64_t bytes, uint64_t& a
 }
 
 // The pages of the window go back to the system, and come again as zeros.
-cudaError_t Server::release_range(const MemoryRange& range) {
+cudaError_t CallServer::release_range(const MemoryRange& range) {
   owned_.remove(range.begin);
   writers_.forget({range.begin, range.end});
   if (const auto array = array_bytes_.find(range.begin); array != array_bytes_.end()) {
@@ -128,7 +128,7 @@ cudaError_t Server::release_range(const MemoryRange& range) {
   return error;
 }
 
-cudaError_t Server::release(const Call& call) {
+cudaError_t CallServer::release(const Call& call) {
   before_waiting("release");
   const auto range = owned_.at(call.argument(0));
   const bool is_allocation = range && (range->kind == MemoryKind::device || is_in_window(*range));
@@ -157,7 +157,7 @@ cudaError_t Server::release(const Call& call) {
   return cudaErrorInvalidValue;
 }
 
-cudaError_t Server::release_async(const Call& call) {
+cudaError_t CallServer::release_async(const Call& call) {
   StreamId stream = 0;
   if (!stream_of(call.argument(1), stream)) return cudaErrorInvalidResourceHandle;
   const auto range = owned_.at(call.argument(0));
@@ -167,7 +167,7 @@ cudaError_t Server::release_async(const Call& call) {
   return backend_.release_async(range->begin, stream);
 }
 
-cudaError_t Server::release_all() {
+cudaError_t CallServer::release_all() {
   before_waiting("release_all");
   cudaError_t first = backend_.synchronize_device();
   work_.host_waited_for_all();
@@ -180,7 +180,7 @@ cudaError_t Server::release_all() {
   return first;
 }
 
-cudaError_t Server::memory_info() {
+cudaError_t CallServer::memory_info() {
   uint64_t left = 0, all = 0;
   const cudaError_t error = backend_.memory_info(left, all);
   left -= std::min(left, owned_.managed_bytes());
@@ -189,7 +189,7 @@ cudaError_t Server::memory_info() {
   return error;
 }
 
-cudaError_t Server::refuse_range(const char* what, uint64_t address, uint64_t bytes) {
+cudaError_t CallServer::refuse_range(const char* what, uint64_t address, uint64_t bytes) {
   if (backend_.report_overrun(address, bytes, what)) return cudaErrorInvalidValue;
   const auto range = owned_.around(address);
   const std::string size = std::to_string(bytes) + " bytes";
@@ -200,7 +200,7 @@ cudaError_t Server::refuse_range(const char* what, uint64_t address, uint64_t by
   return cudaErrorInvalidValue;
 }
 
-cudaError_t Server::copy_in(const Call& call) {
+cudaError_t CallServer::copy_in(const Call& call) {
   StreamId stream = 0;
   if (!stream_of(call.argument(1), stream)) return cudaErrorInvalidResourceHandle;
   if (call.data.size() > wire::kMostInline) return cudaErrorInvalidValue;
@@ -217,7 +217,7 @@ cudaError_t Server::copy_in(const Call& call) {
   return follow_copy(error, one_row(call.argument(0), call.data.data(), call.data.size()), true, stream);
 }
 
-cudaError_t Server::copy_in_bulk(const Call& call) {
+cudaError_t CallServer::copy_in_bulk(const Call& call) {
   StreamId stream = 0;
   const uint64_t address = call.argument(0), bytes = call.argument(1);
   if (!stream_of(call.argument(2), stream)) return cudaErrorInvalidResourceHandle;
@@ -232,7 +232,7 @@ cudaError_t Server::copy_in_bulk(const Call& call) {
   return cudaSuccess;
 }
 
-cudaError_t Server::copy_out(const Call& call, bool is_bulk) {
+cudaError_t CallServer::copy_out(const Call& call, bool is_bulk) {
   StreamId stream = 0;
   const uint64_t address = call.argument(0), bytes = call.argument(1);
   if (!stream_of(call.argument(2), stream)) return cudaErrorInvalidResourceHandle;
@@ -247,7 +247,7 @@ cudaError_t Server::copy_out(const Call& call, bool is_bulk) {
   return cudaSuccess;
 }
 
-cudaError_t Server::copy_device(const Call& call) {
+cudaError_t CallServer::copy_device(const Call& call) {
   StreamId stream = 0;
   const uint64_t to = call.argument(0), from = call.argument(1), bytes = call.argument(2);
   if (!stream_of(call.argument(3), stream)) return cudaErrorInvalidResourceHandle;
@@ -262,7 +262,7 @@ cudaError_t Server::copy_device(const Call& call) {
   return follow_copy(error, copy, is_host_data(copy), stream);
 }
 
-bool Server::holds_fill(const cudart::Fill& fill) const {
+bool CallServer::holds_fill(const cudart::Fill& fill) const {
   const uint32_t size = fill.element_bytes;
   if ((size != 1 && size != 2 && size != 4) || fill.width == 0 || fill.height == 0) return false;
   // No row may be longer than all memory, nor may their sum pass the end of the numbers.
@@ -276,7 +276,7 @@ bool Server::holds_fill(const cudart::Fill& fill) const {
   return is_inside && (fill.height == 1 || fill.pitch >= row);
 }
 
-cudaError_t Server::fill(const Call& call) {
+cudaError_t CallServer::fill(const Call& call) {
   StreamId stream = 0;
   if (!stream_of(call.argument(5), stream)) return cudaErrorInvalidResourceHandle;
   const cudart::Fill fill{call.argument(0), call.argument(1), call.low(2),

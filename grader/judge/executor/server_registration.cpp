@@ -29,7 +29,7 @@ bool is_free_for_host_memory(uint64_t begin, uint64_t bytes) {
 
 }  // namespace
 
-cudaError_t Server::carry_out_registration(const Call& call) {
+cudaError_t CallServer::carry_out_registration(const Call& call) {
   switch (call.op()) {
     case Op::register_host:
       return register_host(call);
@@ -65,7 +65,7 @@ cudaError_t Server::carry_out_registration(const Call& call) {
 // Pages of the window come to lie at the host process' address here, too: then a pointer means the same to
 // its code, to kernels and to copies. Where something of the executor's lies there already, the device has
 // them at the window's address. The host process puts them to their place on its side when it has the answer.
-cudaError_t Server::register_host(const Call& call) {
+cudaError_t CallServer::register_host(const Call& call) {
   const uint64_t begin = call.argument(0), bytes = call.argument(1);
   if (!is_free_for_host_memory(begin, bytes)) return cudaErrorInvalidValue;
   if (!owned_.has_room_for(MemoryKind::registered, bytes, 0)) return cudaErrorMemoryAllocation;
@@ -86,7 +86,7 @@ cudaError_t Server::register_host(const Call& call) {
   return cudaSuccess;
 }
 
-bool Server::map_at(uint64_t begin, uint64_t bytes, uint64_t window) {
+bool CallServer::map_at(uint64_t begin, uint64_t bytes, uint64_t window) {
   if (!owned_.is_free(begin, bytes)) return false;
   void* wanted = reinterpret_cast<void*>(begin);
   void* got = mmap(wanted, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE,
@@ -96,7 +96,7 @@ bool Server::map_at(uint64_t begin, uint64_t bytes, uint64_t window) {
 }
 
 // The pages stay the host process' until it says give_window.
-cudaError_t Server::unregister_host(uint64_t begin) {
+cudaError_t CallServer::unregister_host(uint64_t begin) {
   const auto found = registered_.find(begin);
   const auto range = owned_.at(begin);
   if (found == registered_.end() || !range) return cudaErrorHostMemoryNotRegistered;
@@ -109,7 +109,7 @@ cudaError_t Server::unregister_host(uint64_t begin) {
   return error;
 }
 
-cudaError_t Server::add_managed(const Call& call) {
+cudaError_t CallServer::add_managed(const Call& call) {
   if (call.argument(0) >= images_.size()) return cudaErrorInvalidResourceHandle;
   before_waiting("add_managed");
   MemoryRange variable;
@@ -123,7 +123,7 @@ cudaError_t Server::add_managed(const Call& call) {
   return cudaSuccess;
 }
 
-cudaError_t Server::set_stream_attribute(const Call& call) {
+cudaError_t CallServer::set_stream_attribute(const Call& call) {
   StreamId stream = 0;
   if (!stream_of(call.argument(0), stream)) return cudaErrorInvalidResourceHandle;
   switch (call.argument(1)) {
@@ -144,7 +144,7 @@ cudaError_t Server::set_stream_attribute(const Call& call) {
 }
 
 // The image's memory must be the submission's, all of it.
-cudaError_t Server::create_image(const Call& call) {
+cudaError_t CallServer::create_image(const Call& call) {
   constexpr size_t kMost = 65536;
   cudart::Image image;
   if (call.data.size() != sizeof image) return cudaErrorInvalidValue;
@@ -165,7 +165,7 @@ cudaError_t Server::create_image(const Call& call) {
   return cudaSuccess;
 }
 
-cudaError_t Server::destroy_image(const Call& call) {
+cudaError_t CallServer::destroy_image(const Call& call) {
   const std::pair object{call.argument(0), call.argument(1) != 0};
   if (images_in_use_.erase(object) != 1) return cudaErrorInvalidValue;
   before_waiting("destroy_image");

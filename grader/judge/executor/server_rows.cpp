@@ -16,12 +16,12 @@ constexpr uint64_t kMost = uint64_t{1} << 46;
 
 }  // namespace
 
-cudaError_t Server::carry_out_rows(const Call& call) {
+cudaError_t CallServer::carry_out_rows(const Call& call) {
   return call.op() == Op::copy_rows ? copy_rows(call) : copy_side(call);
 }
 
 // The whole box lies in one allocation.
-bool Server::holds_rows(const RowsCopy::Side& side, const RowsCopy& box) const {
+bool CallServer::holds_rows(const RowsCopy::Side& side, const RowsCopy& box) const {
   if (box.width == 0 || box.height == 0 || box.depth == 0) return false;
   if (box.width > kMost || box.height > kMost || box.depth > kMost || side.pitch > kMost ||
       side.slice > kMost)
@@ -37,7 +37,7 @@ bool Server::holds_rows(const RowsCopy::Side& side, const RowsCopy& box) const {
   return box.depth == 1 || box.depth - 1 <= (most - (box.height - 1)) / side.slice;
 }
 
-cudaError_t Server::copy_rows(const Call& call) {
+cudaError_t CallServer::copy_rows(const Call& call) {
   StreamId stream = 0;
   if (!stream_of(call.argument(0), stream)) return cudaErrorInvalidResourceHandle;
   wire::Rows rows;
@@ -58,7 +58,7 @@ cudaError_t Server::copy_rows(const Call& call) {
 }
 
 // Rows of the device on one side, bytes without gaps on the other.
-cudaError_t Server::copy_side(const Call& call) {
+cudaError_t CallServer::copy_side(const Call& call) {
   StreamId stream = 0;
   if (!stream_of(call.argument(4), stream)) return cudaErrorInvalidResourceHandle;
   const bool is_in = call.op() == Op::copy_in_rows || call.op() == Op::copy_in_rows_bulk;

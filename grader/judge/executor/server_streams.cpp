@@ -9,19 +9,19 @@ using cudart::EventId;
 using cudart::StreamId;
 using wire::Op;
 
-bool Server::stream_of(uint64_t number, StreamId& stream) const {
+bool CallServer::stream_of(uint64_t number, StreamId& stream) const {
   if (number >= streams_.size() || !streams_[number]) return false;
   stream = *streams_[number];
   return true;
 }
 
-bool Server::event_of(uint64_t number, EventId& event) const {
+bool CallServer::event_of(uint64_t number, EventId& event) const {
   if (number >= events_.size() || !events_[number]) return false;
   event = *events_[number];
   return true;
 }
 
-std::vector<StreamId> Server::streams() const {
+std::vector<StreamId> CallServer::streams() const {
   std::vector<StreamId> all;
   for (size_t k = kFirstStream; k < streams_.size(); ++k) {
     if (streams_[k]) all.push_back(*streams_[k]);
@@ -30,23 +30,23 @@ std::vector<StreamId> Server::streams() const {
 }
 
 // Whether its work is done: then the program knows.
-cudaError_t Server::ask_stream(StreamId stream) {
+cudaError_t CallServer::ask_stream(StreamId stream) {
   const cudaError_t error = backend_.query_stream(stream);
   if (error == cudaSuccess) work_.host_waited_for(stream);
   return error;
 }
 
-cudaError_t Server::ask_event(EventId event) {
+cudaError_t CallServer::ask_event(EventId event) {
   const cudaError_t error = backend_.query_event(event);
   if (error == cudaSuccess) work_.host_waited_for_event(event);
   return error;
 }
 
-void Server::wait_for_stream(const Call& call, StreamId stream) {
+void CallServer::wait_for_stream(const Call& call, StreamId stream) {
   wait_for(call, [this, stream] { return ask_stream(stream); });
 }
 
-cudaError_t Server::carry_out_streams(const Call& call) {
+cudaError_t CallServer::carry_out_streams(const Call& call) {
   StreamId stream = 0;
   switch (call.op()) {
     case Op::create_stream: {
@@ -85,7 +85,7 @@ cudaError_t Server::carry_out_streams(const Call& call) {
   }
 }
 
-cudaError_t Server::carry_out_events(const Call& call) {
+cudaError_t CallServer::carry_out_events(const Call& call) {
   StreamId stream = 0;
   EventId event = 0, second = 0;
   switch (call.op()) {

@@ -14,11 +14,11 @@ constexpr unsigned kTurnsBetweenClocks = 64;  // of calls that wait
 
 }  // namespace
 
-void Server::before_waiting(const char* name) {
+void CallServer::before_waiting(const char* name) {
   if (on_waiting_) on_waiting_(name);
 }
 
-void Server::wait_for(const Call& call, std::function<cudaError_t()> ask) {
+void CallServer::wait_for(const Call& call, std::function<cudaError_t()> ask) {
   before_waiting(wire::kOps[call.record.op].name);
   Waiting waiting{call.record.slot, call.record.sequence, reply_in_slot_, call.op(), {}, std::move(ask)};
   is_waiting_call_ = true;
@@ -28,7 +28,7 @@ void Server::wait_for(const Call& call, std::function<cudaError_t()> ask) {
   waiting_.push_back(std::move(waiting));
 }
 
-void Server::poll_waiting() {
+void CallServer::poll_waiting() {
   std::fill(std::begin(values_), std::end(values_), 0);
   reply_.clear();
   for (size_t k = 0; k < waiting_.size();) {
@@ -45,7 +45,7 @@ void Server::poll_waiting() {
   if (limits_.wait_seconds > 0 && ++turns_of_waiting_ % kTurnsBetweenClocks == 0) look_for_late_answers();
 }
 
-void Server::look_for_late_answers() {
+void CallServer::look_for_late_answers() {
   for (const Waiting& waiting : waiting_) {
     const double waited = seconds_since(waiting.since);
     if (waited < limits_.wait_seconds) continue;
@@ -54,7 +54,7 @@ void Server::look_for_late_answers() {
 }
 
 // All who wait are told, and every later call fails.
-void Server::give_up(const GaveUp& why) {
+void CallServer::give_up(const GaveUp& why) {
   if (gave_up_) return;
   gave_up_ = why;
   say(why.text());
@@ -65,7 +65,7 @@ void Server::give_up(const GaveUp& why) {
   waiting_.clear();
 }
 
-cudaError_t Server::wait_until_idle(double seconds, const char* name) {
+cudaError_t CallServer::wait_until_idle(double seconds, const char* name) {
   if (gave_up_) return cudaErrorLaunchTimeout;
   const auto begin = Clock::now();
   for (unsigned turn = 1;; ++turn) {
@@ -78,7 +78,7 @@ cudaError_t Server::wait_until_idle(double seconds, const char* name) {
 }
 
 // The device is idle when all streams are.
-cudaError_t Server::ask_device() {
+cudaError_t CallServer::ask_device() {
   for (const auto& stream : streams_) {
     if (!stream) continue;
     if (const cudaError_t error = backend_.query_stream(*stream); error != cudaSuccess) return error;

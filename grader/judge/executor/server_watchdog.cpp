@@ -8,7 +8,7 @@ namespace warpgrade::executor {
 
 using Clock = std::chrono::steady_clock;
 
-Watchdog::Watchdog(const Server& server, double seconds, std::function<void(const GaveUp&)> end)
+Watchdog::Watchdog(const CallServer& server, double seconds, std::function<void(const GaveUp&)> end)
     : server_(server), seconds_(seconds), end_(std::move(end)) {
   if (seconds_ > 0) thread_ = std::thread([this] { watch(); });
 }

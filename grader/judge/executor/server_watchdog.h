@@ -14,14 +14,14 @@ class Watchdog {
  public:
   // After `seconds` in one call `end` is called, once, on the watchdog's thread. It ends the process: nothing
   // else frees the thread that hangs. 0 seconds: watches nothing.
-  Watchdog(const Server& server, double seconds, std::function<void(const GaveUp&)> end);
+  Watchdog(const CallServer& server, double seconds, std::function<void(const GaveUp&)> end);
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
 
  private:
   void watch();
 
-  const Server& server_;
+  const CallServer& server_;
   const double seconds_;
   const std::function<void(const GaveUp&)> end_;
   std::mutex mutex_;

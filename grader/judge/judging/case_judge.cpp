@@ -78,12 +78,7 @@ Record CaseJudge::judge() {
   if (const auto& left = submission_->unordered(); left.commands > 0)
     record.unordered_work = {{"commands", left.commands}, {"last", left.last}};
   record.outcome = outcome;
-  Verification& verification = record.verification.emplace();
-  verification.repetitions = repetitions_;
-  verification.methods.emplace(methods_.begin(), methods_.end());
-  verification.cells_checked = cells_checked_;
-  verification.max_error_over_bound = max_error_over_bound_;
-  if (max_rms_over_limit_ > 0) verification.max_rms_over_limit = max_rms_over_limit_;
+  Verification& verification = record.verification.emplace(checks_.verification());
   describe_verification(verification);
   if (!order_.plans.empty()) verification.order = order_.text();
   record.outputs_noted = outputs_noted_;
@@ -104,9 +99,7 @@ std::uint64_t CaseJudge::seed(const std::string& purpose) const {
 
 void CaseJudge::count_check(const std::string& method, std::int64_t cells, double max_error_over_bound) {
   inject("check", context_.submission.label);
-  methods_.insert(method);
-  cells_checked_ += cells;
-  max_error_over_bound_ = std::max(max_error_over_bound_, max_error_over_bound);
+  checks_.count(method, cells, max_error_over_bound);
 }
 
 // The GPU is shared with other judges, or this case's alone.
@@ -212,11 +205,9 @@ Outcome CaseJudge::judge_submission() {
 std::optional<Outcome> CaseJudge::checked_run() {
   if (auto fault = run_once(refresh_for_check())) return fault;
   auto wrong = verify_checked_run();
-  if (wrong && wrong->verdict == Verdict::kWrongAnswer) wrong->message += text_of_right_runs();
-  if (!wrong) {
-    ++right_runs_;
-    right_kinds_.insert(inputs_of_run());
-  }
+  if (wrong && wrong->verdict == Verdict::kWrongAnswer)
+    wrong->message += checks_.text_of_right(inputs_of_run());
+  if (!wrong) checks_.count_right(inputs_of_run());
   return wrong;
 }
 
@@ -225,17 +216,6 @@ void CaseJudge::note_outputs() {
   Sha256 hash;
   for (const SharedBuffer& buffer : buffers_->output_buffers()) hash.part(sha256_of_payload(buffer));
   outputs_noted_.push_back(hash.hex());
-}
-
-std::string CaseJudge::text_of_right_runs() const {
-  if (right_runs_ == 0) return "";
-  const bool one = right_runs_ == 1;
-  if (!right_kinds_.contains(inputs_of_run()))
-    return fmt::format("; {} run{} of this case before, with other inputs, {} right", right_runs_,
-                       one ? "" : "s", one ? "was" : "were");
-  return fmt::format(
-      "; {} run{} of this case before {} right: does a later run skip work, or use what an earlier run left?",
-      right_runs_, one ? "" : "s", one ? "was" : "were");
 }
 
 std::optional<Outcome> CaseJudge::judge_in_order() {
@@ -275,7 +255,7 @@ void CaseJudge::count_behind_timing() {
 
 // What the first run is given, before the submission has touched it.
 void CaseJudge::keep_first_calls(const Arguments& arguments) {
-  if (context_.keep_calls.empty() || context_.backend != "emulator" || repetitions_ > 0) return;
+  if (context_.keep_calls.empty() || context_.backend != "emulator" || checks_.repetitions() > 0) return;
   std::vector<SharedBuffer> buffers = buffers_->input_buffers();
   for (SharedBuffer& buffer : buffers_->output_buffers()) buffers.push_back(std::move(buffer));
   keep_calls(context_.keep_calls, context_.submission.executable, buffers, plan_arguments(), arguments);
@@ -289,7 +269,7 @@ std::optional<Outcome> CaseJudge::run_once(const Arguments& arguments) {
   keep_first_calls(arguments);
   const Answer answer = submission_->call(Op::kRun, arguments, protocol::Follow::kWriters);
   buffers_->snapshot();
-  ++repetitions_;
+  checks_.begin_run();
   if (!answer.ok()) return submission_->explain(answer, called(run_name()));
   if (context_.note_outputs && context_.backend == "emulator") note_outputs();
   if (submission_->turn() > 0) writers_.add(answer.reply.written);

@@ -14,6 +14,7 @@
 
 #include "judge/judging/case_budget.h"
 #include "judge/judging/case_buffers.h"
+#include "judge/judging/checked_runs.h"
 #include "judge/judging/device_memory_limit.h"
 #include "judge/judging/judge_context.h"
 #include "judge/judging/output_writers.h"
@@ -134,10 +135,7 @@ class CaseJudge {
 
   // What the record's "verification" sums up.
   void count_check(const std::string& method, std::int64_t cells, double max_error_over_bound = 0);
-  // Errors' root mean squares beside their limits, where a lab has some.
-  void count_rms(double max_rms_over_limit) {
-    max_rms_over_limit_ = std::max(max_rms_over_limit_, max_rms_over_limit);
-  }
+  void count_rms(double max_rms_over_limit) { checks_.count_rms(max_rms_over_limit); }
   // What the author of the submission calls a function of the contract: in Python the lab's name is the module's.
   std::string called(const std::string& function) const;
   // The function that a run calls, for messages.
@@ -152,7 +150,6 @@ class CaseJudge {
   std::string pattern_;        // what wrong cells have in common
 
  private:
-  std::string text_of_right_runs() const;
   struct Attached;
   struct TimedBaseline;
   struct TimedPair;
@@ -238,15 +235,11 @@ class CaseJudge {
   std::optional<Timing> timing_;
   std::map<std::string, Ratio> ratios_, ratios_with_host_;
   WorstWriters writers_;
-  std::set<std::string> methods_;
-  std::int64_t cells_checked_ = 0;
-  double max_error_over_bound_ = 0, max_rms_over_limit_ = 0;
+  CheckedRuns checks_;
   std::optional<double> plan_ms_;                   // of the last plan; of none that failed
   std::optional<std::uint64_t> plan_device_bytes_;  // that it holds; an executor counts them
-  int repetitions_ = 0, seeds_ = 0;
+  int seeds_ = 0;
   std::vector<std::string> outputs_noted_;  // hashes, of checked runs
-  int right_runs_ = 0;                      // checked ones
-  std::set<int> right_kinds_;               // of inputs, of checked runs that were right
 };
 
 }  // namespace warpgrade

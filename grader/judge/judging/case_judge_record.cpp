@@ -113,7 +113,7 @@ void CaseJudge::add_output(Outcome& outcome) {
 
 void CaseJudge::add_help(Outcome& outcome) {
   if (!pattern_.empty()) outcome.details["pattern"] = pattern_;
-  outcome.details["repetition"] = repetitions_;
+  outcome.details["repetition"] = checks_.repetitions();
 }
 
 }  // namespace warpgrade

@@ -234,7 +234,7 @@ std::optional<Outcome> CaseJudge::timed_submission(const Arguments& arguments, T
   const Answer answer = timed_turn(*submission_, Op::kRun, arguments);
   timed_phases_.enter("checks");
   buffers_->snapshot();
-  ++repetitions_;
+  checks_.begin_run();
   if (!answer.ok()) return submission_->explain(answer, called(run_name()));
   timed.sample.submission_us = answer.reply.stamps_us;  // the constant comes off at the pair's end
   timed.constant_us = answer.reply.constant_us;

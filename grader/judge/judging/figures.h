@@ -23,6 +23,11 @@ inline std::string word(const nlohmann::json& counters, const char* name) {
   return found != counters.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
+// Of a finding: which performance problem it is. Older records call it `disease`.
+inline std::string problem_of(const nlohmann::json& finding) {
+  return word(finding, finding.contains("problem") ? "problem" : "disease");
+}
+
 inline nlohmann::json list(const nlohmann::json& counters, const char* name) {
   const auto found = counters.find(name);
   return found != counters.end() && found->is_array() ? *found : nlohmann::json::array();

@@ -273,7 +273,7 @@ json find_performance_problems(const json& kernels) {
     for (Finding& f : findings) {
       const double severity = f.lost * instructions(kernel) / std::max(1.0, all);
       if (severity < kSmallestSeverity) continue;
-      found.push_back({{"disease", f.problem},
+      found.push_back({{"problem", f.problem},
                        {"kernel", word(kernel, "kernel")},
                        {"severity", severity},
                        {"message", f.message},

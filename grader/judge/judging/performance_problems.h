@@ -8,10 +8,9 @@
 namespace warpgrade {
 
 // `kernels` as records hold them (counters.kernels). Returns an array, the costliest first:
-//   {"disease": "uncoalesced", "kernel": "...", "severity": 0.4, "message": "...", "advice": "...",
+//   {"problem": "uncoalesced", "kernel": "...", "severity": 0.4, "message": "...", "advice": "...",
 //    "places": [{"file": "spmm.cu", "line": 31, "text": "23.4 sectors per request where 4.0 would be
 //    enough", "share": 0.8}]}
-// disease: which performance problem; the key keeps the name that older readers know.
 // severity: the part of what the kernel does that is lost, times the kernel's part of all warp instructions.
 // share: of the kernel's loss, at that line.
 nlohmann::json find_performance_problems(const nlohmann::json& kernels);

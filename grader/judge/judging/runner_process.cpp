@@ -87,12 +87,12 @@ void RunnerProcess::start_with_executor() {
   executor_->output().clear();
   executor_->count_program();
   SocketPair hosts = socket_pair();
-  Command seat;
-  seat.op = Op::kNewHost;
-  seat.sequence = fresh_number();
+  Command new_host;
+  new_host.op = Op::kNewHost;
+  new_host.sequence = fresh_number();
   // One that is gone is noticed when its answer is waited for.
-  send_message(executor_->socket(), &seat, sizeof seat, hosts.ours.get());
-  seating_ = seat;
+  send_message(executor_->socket(), &new_host, sizeof new_host, hosts.ours.get());
+  pending_host_ = new_host;
   int begun[2];
   if (pipe2(begun, O_CLOEXEC | O_NONBLOCK) != 0) throw JudgeFault("no pipe: {}", std::strerror(errno));
   begun_ = FileDescriptor(begun[0]);
@@ -119,7 +119,8 @@ void RunnerProcess::kill() {
 }
 
 std::unique_ptr<ExecutorProcess> RunnerProcess::give_executor() {
-  const bool is_fine = executor_ && is_sound_ && !seating_ && program_->alive() && executor_->box().alive();
+  const bool is_fine =
+      executor_ && is_sound_ && !pending_host_ && program_->alive() && executor_->box().alive();
   return is_fine ? std::move(executor_) : nullptr;
 }
 
@@ -198,10 +199,10 @@ Answer RunnerProcess::ask(Command command, int fd, std::chrono::milliseconds lim
   }
   if (first_command_) limit = std::max(limit, spec_.limits.start);
   first_command_ = false;
-  if (seating_) {
-    const Command seat = *seating_;
-    seating_.reset();
-    answer = await(seat, Clock::now(), limit);
+  if (pending_host_) {
+    const Command new_host = *pending_host_;
+    pending_host_.reset();
+    answer = await(new_host, Clock::now(), limit);
     if (!answer.ok()) return answer;
   }
   // Nobody was asked since the last reply: what lies in the socket now was sent ahead. A longer message is
@@ -451,8 +452,7 @@ Outcome RunnerProcess::explain_end_before_main() {
   outcome.reason = Reason::kExitedEarly;
   outcome.message = fmt::format(
       "the program ended with exit code {} before its main function began: look at the constructors of "
-      "global "
-      "objects, and at what they call",
+      "global objects, and at what they call",
       program_->exit_code());
   return outcome;
 }

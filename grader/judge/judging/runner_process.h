@@ -132,7 +132,7 @@ class RunnerProcess {
   std::unique_ptr<BoxedProcess> program_;      // the submission's objects
   std::unique_ptr<ExecutorProcess> executor_;  // null: without one
   std::optional<protocol::Command>
-      seating_;  // the executor was asked to take the host process, and has not answered
+      pending_host_;  // the executor was asked to take the host process, and has not answered
   protocol::Unordered unordered_;
   bool is_sound_ = true;  // every answer was one of the executor's or the runner's, and left the device sound
   bool first_command_ = true;

@@ -68,16 +68,16 @@ class Server {
         return attach(command, fd);
       case Op::kPlan:
         watch_for_leaks();
-        return conclude(reply, call(command));
+        return set_result(reply, call(command));
       case Op::kRun: {
         CallResult result;
         timing_->run(stream_, reply, [&] { result = call(command); });
-        return conclude(reply, result);
+        return set_result(reply, result);
       }
       case Op::kNull:
         return;
       case Op::kFree:
-        conclude(reply, call(command));
+        set_result(reply, call(command));
         return report_leaks();
       case Op::kReport:
         if (report_ != nullptr) {
@@ -118,12 +118,12 @@ class Server {
 
   CallResult call(const Command& command) { return call_submission(*lab_, command, buffers_, stream_); }
 
-  void conclude(Reply& reply, const CallResult& result) {
+  void set_result(Reply& reply, const CallResult& result) {
     if (result.summary.threw) return protocol::say(reply, Status::kException, result.message);
     const cudaError_t synchronized = cudaStreamSynchronize(stream_);
     protocol::CallSummary summary = result.summary;
     if (summary.left == cudaSuccess) summary.left = cudaGetLastError();
-    protocol::conclude(reply, summary, synchronized, [](std::int32_t code) {
+    protocol::set_result(reply, summary, synchronized, [](std::int32_t code) {
       const auto error = static_cast<cudaError_t>(code);
       return std::string(cudaGetErrorName(error)) + ": " + cudaGetErrorString(error);
     });

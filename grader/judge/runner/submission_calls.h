@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "judge/protocol/conclude.h"
+#include "judge/protocol/call_result.h"
 #include "runner_lab.h"
 
 namespace warpgrade::runner {

@@ -14,13 +14,11 @@ std::string cgroup_remedy(const CgroupPlace& place) {
   if (geteuid() == 0)
     return fmt::format(
         "start warpgrade under `systemd-run --scope -p Delegate=yes`, or, in a container, with "
-        "/sys/fs/cgroup "
-        "mounted writable and a cgroup namespace of its own{}",
+        "/sys/fs/cgroup mounted writable and a cgroup namespace of its own{}",
         why);
   return fmt::format(
       "start warpgrade under `systemd-run --user --scope -p Delegate=yes`, or as root; on a cluster ask for "
-      "delegated "
-      "control groups{}",
+      "delegated control groups{}",
       why);
 }
 

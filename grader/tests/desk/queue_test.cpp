@@ -16,7 +16,7 @@
 
 #include "base/files.h"
 #include "course/desk/keys.h"
-#include "course/desk/standing_array.h"
+#include "course/desk/worker_array.h"
 
 namespace warpgrade::desk {
 namespace {
@@ -365,7 +365,7 @@ TEST_F(DeskQueue, LosesNothingAndEndsNothingTwiceWhereverProcessesDie) {
 
 // ---- a cluster
 
-TEST(DeskStandingArray, AsksForTasksWhereRunsWaitForWhichThereIsNoWorker) {
+TEST(DeskWorkerArray, AsksForTasksWhereRunsWaitForWhichThereIsNoWorker) {
   EXPECT_EQ(tasks_to_submit(4, 0, 0), 0);
   EXPECT_EQ(tasks_to_submit(4, 2, 0), 2);
   EXPECT_EQ(tasks_to_submit(4, 9, 1), 3);

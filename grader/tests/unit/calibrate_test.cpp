@@ -16,7 +16,7 @@ json step_record(const std::string& id, const std::string& dataset, int k, const
           {"ratios", ratios}};
 }
 
-std::vector<json> ladder_over(const std::string& baseline) {
+std::vector<Record> ladder_over(const std::string& baseline) {
   return {step_record("step-01_a", "complete", 100, {{baseline, {{"median", 2.0}}}}),
           step_record("step-02_b", "complete", 100, {{baseline, {{"median", 1.5}}}}),
           step_record("step-02_b", "complete", 1000, {{baseline, {{"median", 30.03}}}}),
@@ -70,7 +70,8 @@ TEST(Calibrate, ReadsTheRatiosThatThePolicyScoresBy) {
 
 TEST(Calibrate, NamesTheBaselinesThatWereTimed) {
   try {
-    propose_thresholds({{"run", "r"}, {"lab", "apsp"}}, ladder_over("naive"), "cusparse_default", "ratios");
+    propose_thresholds(json{{"run", "r"}, {"lab", "apsp"}}, ladder_over("naive"), "cusparse_default",
+                       "ratios");
     FAIL() << "proposed thresholds over a baseline that was not timed";
   } catch (const UsageError& error) {
     EXPECT_NE(std::string(error.what()).find("timed: naive"), std::string::npos) << error.what();
@@ -105,15 +106,15 @@ nlohmann::json counted(const char* id, double gigabytes, const char* verdict = "
 }
 
 TEST(Calibrate, AGpuThatIsNotHereGetsAShareOfWhatTheModelAllows) {
-  const std::vector<nlohmann::json> run = {counted("naive", 4), counted("step-01", 1), counted("step-02", 2),
-                                           counted("step-03", 0.1, "wrong_answer")};
+  const std::vector<Record> run = {counted("naive", 4), counted("step-01", 1), counted("step-02", 2),
+                                   counted("step-03", 0.1, "wrong_answer")};
   const auto modelled = modelled_records(run, "naive", "ratios", rates_of_model("T4"));
-  EXPECT_NEAR(modelled[1].at("ratios").at("naive").at("median").get<double>(), 4,
+  EXPECT_NEAR(modelled[1].ratios.at("naive").median, 4,
               0.2);  // memory binds: the bytes' ratio
-  EXPECT_NEAR(modelled[2].at("ratios").at("naive").at("median").get<double>(), 2, 0.1);
-  EXPECT_FALSE(modelled[3].contains("ratios"));
+  EXPECT_NEAR(modelled[2].ratios.at("naive").median, 2, 0.1);
+  EXPECT_TRUE(modelled[3].ratios.empty());
   const std::string text =
-      propose_thresholds({{"run", "r"}, {"device", {{"name", "T4"}}}}, modelled, "naive", "ratios", 0.5);
+      propose_thresholds(json{{"run", "r"}, {"device", {{"name", "T4"}}}}, modelled, "naive", "ratios", 0.5);
   EXPECT_TRUE(text.find("  cora: {32: 1.95}  # step-01 ") != std::string::npos ||
               text.find("  cora: {32: 2.00}  # step-01 ") != std::string::npos)
       << text;
@@ -135,7 +136,7 @@ TEST(Calibrate, WritesIntoTheModelsOwnSectionAndNowhereElse) {
   const std::string before =
       std::string(kPolicy) + "# the course's own words\nmeasured_on: H200\nlate: {max_days: 3}\n";
   const auto propose = [](const char* device, double ratio) {
-    return propose_thresholds({{"run", "r"}, {"lab", "spmm"}, {"device", {{"name", device}}}},
+    return propose_thresholds(json{{"run", "r"}, {"lab", "spmm"}, {"device", {{"name", device}}}},
                               {step_record("step-01", "cora", 32, {{"cub", {{"median", ratio}}}})}, "cub",
                               "ratios", 0.5);
   };

@@ -377,7 +377,7 @@ TEST(Estimate, FindingsComeByWhatCuringThemGains) {
   json counters = {
       {"findings",
        {{{"disease", "redundant"}, {"severity", 0.9}}, {{"disease", "contention"}, {"severity", 0.1}}}}};
-  order_by_gain(counters, {{"without", {{{"disease", "contention"}, {"gain", 5.0}}}}});
+  order_by_gain(counters, {{"without", {{{"problem", "contention"}, {"gain", 5.0}}}}});
   EXPECT_EQ(counters["findings"][0]["disease"], "contention");
   EXPECT_EQ(counters["findings"][0]["gain"], 5.0);
 }

@@ -49,7 +49,7 @@ json run_on(const std::string& device) {
 
 TEST(Score, ThresholdsAreThoseOfTheGpuThatMeasured) {
   const Policy by_gpu = policy(std::string(kPolicy) + kByGpu);
-  const std::vector<json> records{record("cora-k32", "accepted"), timed(2.9, 3.0, 3.1)};
+  const std::vector<Record> records{record("cora-k32", "accepted"), timed(2.9, 3.0, 3.1)};
   const auto threshold_on = [&](const std::string& device) -> double {
     const json scores = score(by_gpu, run_on(device), records);
     EXPECT_FALSE(scores.contains("thresholds_note")) << scores.dump();
@@ -70,7 +70,7 @@ TEST(Score, ARecordsOwnGpuComesBeforeTheRuns) {
 
 TEST(Score, AnotherModelsThresholdsAreSaidToBeThat) {
   const Policy by_gpu = policy(std::string(kPolicy) + kByGpu);
-  const std::vector<json> records{record("cora-k32", "accepted"), timed(2.9, 3.0, 3.1)};
+  const std::vector<Record> records{record("cora-k32", "accepted"), timed(2.9, 3.0, 3.1)};
   const json scores = score(by_gpu, run_on("NVIDIA L4"), records);
   EXPECT_EQ(only(scores).at("cases")[1].at("threshold"), 2.0);
   const std::string note = scores.at("thresholds_note");

@@ -23,12 +23,12 @@ const std::string& asking() {
   return text;
 }
 
-const std::vector<json>& all_right() {
-  static const std::vector<json> records{record("cora-k32", "accepted"), timed(2.1, 2.2, 2.3)};
+const std::vector<Record>& all_right() {
+  static const std::vector<Record> records{record("cora-k32", "accepted"), timed(2.1, 2.2, 2.3)};
   return records;
 }
 
-json scored_with(const JourneyCounts& counts, const std::vector<json>& records = all_right()) {
+json scored_with(const JourneyCounts& counts, const std::vector<Record>& records = all_right()) {
   return only(score(policy(asking()), run_of("cuda"), records, CountsByStudent{{"ada", {counts}}}));
 }
 

@@ -85,7 +85,7 @@ TEST(Leaderboard, TheMeanIsGeometricAndItsIntervalNarrowsWithTheCases) {
 
 TEST(Leaderboard, ACasesListHasWhoIsCorrectFastestFirstWithLanguageAndShare) {
   json fast = view("fast", 50, {speed_case({3, 2.9, 3.1})}), slow = view("slow", 90, {speed_case({2, 1, 3})});
-  fast["submission"] = {{"interface", "spmm.py"}};
+  fast["submission"] = {{"language", "Python"}};
   fast["cases"][0]["limit"] = {{"share", 0.5}};
   const json wrong = view("wrong", 10, {speed_case({9, 8, 10}, "wrong_answer")});
   const json list = leaderboard({slow, fast, wrong}, {.cases = true});

@@ -127,20 +127,20 @@ TEST(Limit, IsPassedByNoPublishedTime) {
   int timed = 0;
   std::map<std::string, double> best;  // by lab
   for (const auto& set : published.all()) {
-    for (const json& record : RunFolder(set).read_records()) {
-      if (record.value("backend", "") != "cuda" || !record.contains("timing")) continue;
-      json device = record.at("device");
+    for (const Record& record : RunFolder(set).read_records()) {
+      if (record.backend != "cuda" || !record.timing) continue;
+      json device = record.device;
       const auto limit = limit_of_record(record, limit_rates(device));
-      ASSERT_TRUE(limit) << set << " " << record.at("case").at("id");
+      ASSERT_TRUE(limit) << set << " " << record.test_case.id;
       double share = limit->at("share");
       if (device.at("name") == kH100.at("name")) {  // nor by what one of its kind measured of itself
         device["rates"] = measured_on_an_h100();
         share = std::max(share, limit_of_record(record, limit_rates(device))->at("share").get<double>());
       }
-      EXPECT_LE(share, kRounding) << set << " " << record.at("submission").at("id") << " "
-                                  << record.at("case").at("id") << " " << limit->dump();
+      EXPECT_LE(share, kRounding) << set << " " << record.submission.id << " " << record.test_case.id << " "
+                                  << limit->dump();
       EXPECT_GT(share, 0);
-      best[record.at("lab")] = std::max(best[record.at("lab")], share);
+      best[record.lab] = std::max(best[record.lab], share);
       ++timed;
     }
   }

@@ -19,7 +19,7 @@ TEST(Mistakes, OneMistakeOfManyCasesIsOne) {
        record("b", "accepted", ""),
        record("c", "wrong_answer", "c[7,0] want 3 got 4; only rows longer than 64 are wrong")});
   ASSERT_EQ(mistakes.size(), 1U);
-  EXPECT_EQ(mistakes[0].record["case"]["id"], "a");
+  EXPECT_EQ(mistakes[0].record.test_case.id, "a");
   EXPECT_EQ(mistakes[0].other_cases, std::vector<std::string>{"c"});
 }
 
@@ -45,8 +45,8 @@ TEST(Mistakes, WhatEndsTheProgramComesBeforeWrongAnswers) {
                                          record("b", "time_limit", "the kernel does not end"),
                                          record("c", "runtime_error", "spmm.cu:31: reads", 31)});
   ASSERT_EQ(mistakes.size(), 3U);
-  EXPECT_EQ(mistakes[0].record["case"]["id"], "c");
-  EXPECT_EQ(mistakes[1].record["case"]["id"], "b");
+  EXPECT_EQ(mistakes[0].record.test_case.id, "c");
+  EXPECT_EQ(mistakes[1].record.test_case.id, "b");
 }
 
 TEST(Mistakes, UnwrittenAndLeftOutCasesAreNone) {

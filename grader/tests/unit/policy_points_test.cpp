@@ -130,13 +130,13 @@ TEST(PolicyShares, AreNotMoreThanThePart) {
 
 // ---- points ----
 
-json points_of(const std::string& more, const std::vector<json>& records,
+json points_of(const std::string& more, const std::vector<Record>& records,
                const std::string& backend = "cuda") {
   return only(score(policy(std::string(kPolicy) + more + "\n"), run_of(backend), records));
 }
 
-const std::vector<json>& one_wrong() {
-  static const std::vector<json> records{record("cora-k32", "wrong_answer"), timed(2.1, 2.2, 2.3)};
+const std::vector<Record>& one_wrong() {
+  static const std::vector<Record> records{record("cora-k32", "wrong_answer"), timed(2.1, 2.2, 2.3)};
   return records;
 }
 
@@ -160,7 +160,7 @@ TEST(PolicyDrop, ASetOrDatasetGoesAsAWhole) {
 }
 
 TEST(PolicyWeights, DivideThePoints) {
-  const std::vector<json> records{record("cora-k32", "accepted"), record("arxiv-k32", "wrong_answer")};
+  const std::vector<Record> records{record("cora-k32", "accepted"), record("arxiv-k32", "wrong_answer")};
   EXPECT_DOUBLE_EQ(points_of("weights: {cora: 3}", records, "emulator").at("points"), 30);
   EXPECT_DOUBLE_EQ(points_of("weights: {cora: 3, cora-k32: 1}", records, "emulator").at("points"), 20)
       << "a case's id comes before its dataset";
@@ -168,7 +168,7 @@ TEST(PolicyWeights, DivideThePoints) {
 }
 
 TEST(PolicyShares, FixACasesPointsAndTheRestIsDividedAmongTheOthers) {
-  const std::vector<json> records{record("cora-k32", "accepted"), record("arxiv-k32", "wrong_answer")};
+  const std::vector<Record> records{record("cora-k32", "accepted"), record("arxiv-k32", "wrong_answer")};
   EXPECT_DOUBLE_EQ(points_of("shares: {cora-k32: 10}", records, "emulator").at("points"), 10);
   EXPECT_DOUBLE_EQ(points_of("shares: {arxiv-k32: 10}", records, "emulator").at("points"), 30);
   EXPECT_DOUBLE_EQ(points_of("shares: {cora-k32: 10}\ndrop: [arxiv-k32]", records, "emulator").at("points"),
@@ -258,14 +258,14 @@ class AnyClass {
 
   const json& run() const { return run_; }
   Policy policy_;
-  std::vector<json> records_;
+  std::vector<Record> records_;
   json run_;
 
   void shuffle() { std::shuffle(run_["cases"].begin(), run_["cases"].end(), random_); }
   bool failed(const std::string& id) const {
-    return std::any_of(records_.begin(), records_.end(), [&](const json& r) {
-      const std::string verdict = r.at("outcome").at("verdict");
-      return r.at("case").at("id") == id && verdict != "accepted" && verdict != "judge_fault";
+    return std::any_of(records_.begin(), records_.end(), [&](const Record& r) {
+      const Verdict verdict = r.outcome.verdict;
+      return r.test_case.id == id && verdict != Verdict::kAccepted && verdict != Verdict::kJudgeFault;
     });
   }
 

@@ -97,7 +97,7 @@ TEST(Diseases, EachIsToldByItsFigureAndItsWorstLine) {
   };
   for (const Case& c : cases) {
     const json found = only_finding(with(healthy(), c.kernel, c.line));
-    EXPECT_EQ(found.value("disease", ""), c.problem);
+    EXPECT_EQ(found.value("problem", ""), c.problem);
     ASSERT_FALSE(found["places"].empty()) << c.problem;
     EXPECT_EQ(found["places"][0]["line"], 7) << c.problem;
     EXPECT_NE(found["places"][0]["text"].get<std::string>().find(c.text), std::string::npos) << found.dump(1);

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/toolchain.h"
 #include "published_sets.h"
+#include "record/view.h"
 
 namespace warpgrade {
 namespace {
@@ -77,6 +78,15 @@ TEST(RecordMapping, WritesKeptRecordsAsTheyWere) {
     }
   }
   EXPECT_GT(records, 100U);
+}
+
+// The schema of a view is its page's (grader/course/record/README.md); what else a view says is passed over.
+TEST(RecordMapping, WhatIsReadAloneRefusesAFieldOfAnotherType) {
+  const View view = json{{"max_points", 100}, {"points", nullptr}, {"of_tomorrow", {1, 2}}};
+  EXPECT_EQ(view.max_points, 100);
+  EXPECT_FALSE(view.points);
+  EXPECT_THROW(json({{"max_points", "many"}}).get<View>(), json::type_error);
+  EXPECT_THROW(json({{"cases", {{{"ratio", {{"median", "fast"}}}}}}}).get<View>(), json::type_error);
 }
 
 TEST(Words, OfVerdictsAndReasonsAreTheirOwn) {

@@ -28,7 +28,7 @@ TEST(Records, AreWrittenOnceAndCheckedWhenRead) {
   json first = record("cora-k32", "accepted"), second = record("cora-k32", "wrong_answer");
   EXPECT_TRUE(folder.add_record(first));
   EXPECT_FALSE(folder.add_record(second)) << "a verdict was overwritten";
-  EXPECT_EQ(folder.read_records().at(0).at("outcome").at("verdict"), "accepted");
+  EXPECT_EQ(word_of(folder.read_records().at(0).outcome.verdict), "accepted");
 
   const auto file = folder.case_file("ada", "cora-k32");
   std::string text = read_text(file);
@@ -102,10 +102,10 @@ TEST(Records, CollectedOnTheWayAreTheSameAsCollectedBefore) {
   folder.write_run(run);
   folder.add_record(timed(1, 2, 3));
   const auto collect = [&] {
-    std::vector<json> seen;
+    std::vector<Record> seen;
     folder.collect(run, {"submission/id", "outcome"}, [&](const RecordsOf& records) {
       for (const json& submission : run.at("submissions"))
-        for (json& record : records(submission.at("id"))) seen.push_back(std::move(record));
+        for (Record& record : records(submission.at("id"))) seen.push_back(std::move(record));
     });
     return seen;
   };
@@ -176,10 +176,10 @@ TEST(Records, AFaultGivesWayToAVerdict) {
   folder.write_run(run);
   folder.add_fault(record("cora-k32", "judge_fault"));
   EXPECT_FALSE(folder.has_record("ada", "cora-k32"));
-  EXPECT_EQ(folder.read_records().at(0).at("outcome").at("verdict"), "judge_fault");
+  EXPECT_EQ(word_of(folder.read_records().at(0).outcome.verdict), "judge_fault");
   folder.add_record(record("cora-k32", "accepted"));
   EXPECT_EQ(folder.read_records().size(), 1u);
-  EXPECT_EQ(folder.read_records().at(0).at("outcome").at("verdict"), "accepted");
+  EXPECT_EQ(word_of(folder.read_records().at(0).outcome.verdict), "accepted");
 }
 
 TEST(Records, FieldsOfATextAreThoseOfTheWholeRecord) {

@@ -222,7 +222,7 @@ TEST(Score, ARefusedHandInIsNoCompileError) {
 }
 
 TEST(Score, IsAFunctionOfItsArguments) {
-  const std::vector<json> records{record("cora-k32", "accepted"), timed(1.4, 1.5, 1.6)};
+  const std::vector<Record> records{record("cora-k32", "accepted"), timed(1.4, 1.5, 1.6)};
   EXPECT_EQ(score(policy(), run_of("cuda"), records), score(policy(), run_of("cuda"), records));
 }
 

@@ -8,7 +8,7 @@ constexpr double kIdleSeconds = 10;        // for what an earlier command left b
 
 }  // namespace
 
-void TimedRuns::take(Server& server) {
+void TimedRuns::take(CallServer& server) {
   leave();
   server_ = &server;
   server_->on_waiting([this](const char* name) { gate_.open(name); });

@@ -28,12 +28,12 @@ class TimedRuns {
  public:
   // Throws std::runtime_error.
   explicit TimedRuns(Driver& driver) : driver_(driver) {}
-  TimedRuns(Driver& driver, Server& server) : TimedRuns(driver) { take(server); }
+  TimedRuns(Driver& driver, CallServer& server) : TimedRuns(driver) { take(server); }
   ~TimedRuns();
   TimedRuns(const TimedRuns&) = delete;
 
   // The server whose host process runs from now on; leave() before it goes.
-  void take(Server& server);
+  void take(CallServer& server);
   void leave();
 
   // `is_alive` says whether the host process is there. (Its owner stops it between its turns: what it writes
@@ -56,7 +56,7 @@ class TimedRuns {
   bool serve_until_done(const Host& host, double limit_s, TimedResult& result);
 
   Driver& driver_;
-  Server* server_ = nullptr;
+  CallServer* server_ = nullptr;
   TimingGate gate_;
   unsigned behind_gate_ = 0;
 };

@@ -211,8 +211,7 @@ cudaError_t Forwarding::release_all() {
     finding.kind = cudart::HostFinding::Kind::invalid_free;
     finding.message =
         "cudaDeviceReset destroys all that this process has on the device, the caller's memory and streams "
-        "as "
-        "well";
+        "as well";
     finding.advice = "Free what the plan has allocated, with cudaFree, and leave the device alone.";
     report(finding);
   }

@@ -25,7 +25,7 @@ double cpu_ns() {
 }
 
 template <class Write>
-void measure(const char* name, Server& server, const Write& write) {
+void measure(const char* name, CallServer& server, const Write& write) {
   constexpr int kRecords = 40'000, kTurns = 15;
   std::vector<double> each;
   for (int turn = 0; turn < kTurns; ++turn) {
@@ -63,7 +63,7 @@ void stay_on(unsigned core) {
 
 // The whole cost of a launch less the same with records that this core has written itself.
 template <class Write>
-void measure_other_core(Server& server, const Write& write) {
+void measure_other_core(CallServer& server, const Write& write) {
   constexpr int kRecords = 8'000, kTurns = 25;
   if (std::thread::hardware_concurrency() < 2) return;
   stay_on(0);
@@ -89,7 +89,7 @@ void measure_other_core(Server& server, const Write& write) {
 int run() {
   SharedMemory memory = SharedMemory::create();
   SlowBackend backend;
-  Server server(backend, memory, {});
+  CallServer server(backend, memory, {});
   Writer writer(memory);
   const std::vector<uint8_t> name{'k'}, image(64, 1), parameters(16, 7);
   writer.write(wire::Op::stage, {}, wire::kNoSlot, image);

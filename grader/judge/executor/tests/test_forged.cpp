@@ -169,7 +169,7 @@ void serve_forged(unsigned seed, cudart::Backend& backend) {
   limits.device_bytes = 64 << 20;
   limits.streams = limits.events = limits.graphs = 50;
   limits.graph_nodes = 200;
-  Server server(backend, shared(), limits);
+  CallServer server(backend, shared(), limits);
   Writer writer(shared());
   try {
     for (int turn = 0; turn < 400; ++turn) {

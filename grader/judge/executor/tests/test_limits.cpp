@@ -26,7 +26,7 @@ constexpr uint64_t kMiB = 1 << 20;
 // The calls of a host process, one after the other.
 class Caller {
  public:
-  explicit Caller(Server& server) : server_(server), writer_(shared()) {}
+  explicit Caller(CallServer& server) : server_(server), writer_(shared()) {}
 
   cudaError_t ask(Op op, std::initializer_list<uint64_t> arguments, std::span<const uint8_t> data = {}) {
     writer_.write(op, arguments, 1, data);
@@ -54,7 +54,7 @@ class Caller {
   }
 
  private:
-  Server& server_;
+  CallServer& server_;
   Writer writer_;
 };
 
@@ -69,7 +69,7 @@ constexpr auto kDevice = cudart::MemoryKind::device, kManaged = cudart::MemoryKi
 
 TEST(DeviceMemoryLimit, counts_every_kind_of_allocation) {
   NullBackend device;
-  Server server(device, shared(), with_memory(4 * kMiB));
+  CallServer server(device, shared(), with_memory(4 * kMiB));
   Caller caller(server);
   EXPECT_EQ(caller.allocate(kDevice, 5 * kMiB), cudaErrorMemoryAllocation);
   EXPECT_EQ(caller.allocate(kManaged, 5 * kMiB), cudaErrorMemoryAllocation);
@@ -90,7 +90,7 @@ TEST(DeviceMemoryLimit, counts_every_kind_of_allocation) {
 
 TEST(DeviceMemoryLimit, counts_what_small_allocations_take) {
   NullBackend device;
-  Server server(device, shared(), with_memory(kMiB));
+  CallServer server(device, shared(), with_memory(kMiB));
   Caller caller(server);
   unsigned given = 0;
   while (given < 5000 && caller.allocate(kDevice, 1) == cudaSuccess) ++given;
@@ -99,7 +99,7 @@ TEST(DeviceMemoryLimit, counts_what_small_allocations_take) {
 
 TEST(DeviceMemoryLimit, zero_is_no_limit) {
   NullBackend device;
-  Server server(device, shared(), with_memory(0));
+  CallServer server(device, shared(), with_memory(0));
   EXPECT_EQ(Caller(server).allocate(kDevice, uint64_t{1} << 35), cudaSuccess);
 }
 
@@ -117,7 +117,7 @@ TEST(DeviceMemoryLimit, counts_what_the_pool_keeps) {
     uint64_t pool = 0, grows_by = 0;
     bool can_trim = false;
   } device;
-  Server server(device, shared(), with_memory(4 * kMiB));
+  CallServer server(device, shared(), with_memory(4 * kMiB));
   Caller caller(server);
   device.pool = 3 * kMiB;
   EXPECT_EQ(caller.allocate(kDevice, 2 * kMiB), cudaErrorMemoryAllocation);
@@ -142,7 +142,7 @@ TEST(DeviceMemoryLimit, counts_the_variables_of_modules) {
     }
     uint64_t taken = 0;
   } device;
-  Server server(device, shared(), with_memory(4 * kMiB));
+  CallServer server(device, shared(), with_memory(4 * kMiB));
   Caller caller(server);
   EXPECT_EQ(caller.add_module(), cudaSuccess);
   EXPECT_EQ(server.device_bytes(), 3 * kMiB);
@@ -167,7 +167,7 @@ TEST(DeviceMemoryLimit, counts_what_texture_objects_take_for_arrays) {
     }
     uint64_t taken = 0;
   } device;
-  Server server(device, shared(), with_memory(4 * kMiB));
+  CallServer server(device, shared(), with_memory(4 * kMiB));
   Caller caller(server);
   ASSERT_EQ(caller.allocate(kDevice, kMiB), cudaSuccess);
   cudart::Image image;
@@ -198,7 +198,7 @@ TEST(DeviceMemoryLimit, does_not_take_another_process_for_a_module) {
     uint64_t taken = 0;
     int asked = 0;
   } device;
-  Server server(device, shared(), with_memory(4 * kMiB));
+  CallServer server(device, shared(), with_memory(4 * kMiB));
   Caller caller(server);
   EXPECT_EQ(caller.add_module(), cudaSuccess);
   EXPECT_EQ(server.device_bytes(), 0u);
@@ -224,7 +224,7 @@ struct LoadsWhenUsed : NullBackend {
 
 TEST(DeviceMemoryLimit, counts_variables_at_their_first_use) {
   LoadsWhenUsed device;
-  Server server(device, shared(), with_memory(4 * kMiB));
+  CallServer server(device, shared(), with_memory(4 * kMiB));
   Caller caller(server);
   EXPECT_EQ(caller.add_module(), cudaSuccess);
   EXPECT_EQ(server.device_bytes(), 0u);
@@ -235,7 +235,7 @@ TEST(DeviceMemoryLimit, counts_variables_at_their_first_use) {
 
 TEST(DeviceMemoryLimit, refuses_a_first_use_that_takes_too_much) {
   LoadsWhenUsed device;
-  Server server(device, shared(), with_memory(2 * kMiB));
+  CallServer server(device, shared(), with_memory(2 * kMiB));
   Caller caller(server);
   EXPECT_EQ(caller.add_module(), cudaSuccess);
   EXPECT_EQ(caller.find_kernel(), cudaErrorMemoryAllocation);
@@ -244,7 +244,7 @@ TEST(DeviceMemoryLimit, refuses_a_first_use_that_takes_too_much) {
 TEST(DeviceMemoryLimit, does_not_take_another_process_for_a_first_use) {
   LoadsWhenUsed device;
   device.others_at_first_use = 30 * kMiB;
-  Server server(device, shared(), with_memory(4 * kMiB));
+  CallServer server(device, shared(), with_memory(4 * kMiB));
   Caller caller(server);
   EXPECT_EQ(caller.add_module(), cudaSuccess);
   EXPECT_EQ(caller.find_kernel(), cudaSuccess);
@@ -260,7 +260,7 @@ TEST(DeviceMemoryLimit, counts_stacks_and_the_heap) {
       return cudaSuccess;
     }
   } device;
-  Server server(device, shared(), with_memory(1024 * kMiB));
+  CallServer server(device, shared(), with_memory(1024 * kMiB));
   Caller caller(server);
   EXPECT_EQ(caller.ask(Op::set_limit, {cudaLimitMallocHeapSize, 2048 * kMiB}), cudaErrorMemoryAllocation);
   EXPECT_EQ(caller.ask(Op::set_limit, {cudaLimitStackSize, 8 << 10}), cudaErrorMemoryAllocation);
@@ -274,7 +274,7 @@ TEST(DeviceMemoryLimit, counts_stacks_and_the_heap) {
 
 TEST(DeviceMemoryLimit, counts_launches_of_kernels_that_may_wait) {
   NullBackend device;
-  Server server(device, shared(), with_memory(1024 * kMiB));
+  CallServer server(device, shared(), with_memory(1024 * kMiB));
   Caller caller(server);
   constexpr auto kPending = cudaLimitDevRuntimePendingLaunchCount;
   EXPECT_EQ(caller.ask(Op::set_limit, {kPending, 1 << 20}), cudaErrorMemoryAllocation);
@@ -291,7 +291,7 @@ TEST(HandleLimit, holds_for_streams_events_modules_and_kernels) {
   limits.events = 3;
   limits.modules = 2;
   limits.allocations = 2;
-  Server server(device, shared(), limits);
+  CallServer server(device, shared(), limits);
   Caller caller(server);
   const auto count = [](const auto& make) {
     int made = 0;
@@ -312,7 +312,7 @@ struct Endless : NullBackend {
 
 TEST(Clusters, are_asked_about_with_a_configuration_that_a_launch_could_have) {
   NullBackend device;
-  Server server(device, shared(), {});
+  CallServer server(device, shared(), {});
   Caller caller(server);
   ASSERT_EQ(caller.add_module(), cudaSuccess);
   ASSERT_EQ(caller.find_kernel(), cudaSuccess);
@@ -346,7 +346,7 @@ TEST(GivingUp, answers_a_call_that_waits_for_an_endless_kernel) {
   Endless device;
   Limits limits;
   limits.wait_seconds = 0.05;
-  Server server(device, shared(), limits);
+  CallServer server(device, shared(), limits);
   Writer writer(shared());
   writer.write(Op::synchronize_stream, {0}, 1);
   const auto begin = std::chrono::steady_clock::now();
@@ -366,7 +366,7 @@ TEST(GivingUp, does_not_happen_while_kernels_end_in_time) {
   Endless device;
   Limits limits;
   limits.wait_seconds = 5;
-  Server server(device, shared(), limits);
+  CallServer server(device, shared(), limits);
   Writer writer(shared());
   writer.write(Op::synchronize_stream, {0}, 1);
   for (int k = 0; k < 1000; ++k) server.serve(4);
@@ -379,7 +379,7 @@ TEST(GivingUp, does_not_happen_while_kernels_end_in_time) {
 
 TEST(GivingUp, ends_the_owners_wait_for_an_idle_device) {
   Endless device;
-  Server server(device, shared(), {});
+  CallServer server(device, shared(), {});
   EXPECT_EQ(server.wait_until_idle(0.02, "free"), cudaErrorLaunchTimeout);
   ASSERT_TRUE(server.gave_up());
   EXPECT_EQ(server.gave_up()->text().find("device_did_not_finish: free waited"), 0u);
@@ -393,7 +393,7 @@ TEST(Watchdog, tells_of_a_driver_call_that_does_not_return) {
     }
     std::atomic<bool> may_return{false};
   } device;
-  Server server(device, shared(), {});
+  CallServer server(device, shared(), {});
   Caller caller(server);
   ASSERT_EQ(caller.add_module(), cudaSuccess);
   ASSERT_EQ(caller.find_kernel(), cudaSuccess);
@@ -409,7 +409,7 @@ TEST(Watchdog, tells_of_a_driver_call_that_does_not_return) {
 
 TEST(Watchdog, is_silent_while_calls_return) {
   NullBackend device;
-  Server server(device, shared(), {});
+  CallServer server(device, shared(), {});
   Caller caller(server);
   std::atomic<bool> has_given_up{false};
   const Watchdog watchdog(server, 0.05, [&](const GaveUp&) { has_given_up = true; });

@@ -44,7 +44,7 @@ TEST(Protocol, memory_that_changes_while_it_is_read_does_not_harm) {
   std::mt19937_64 random(8);
   Writer writer(shared());
   while (std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(500)) {
-    Server fresh(emu::Emulated::instance(), shared(), Limits{});
+    CallServer fresh(emu::Emulated::instance(), shared(), Limits{});
     try {
       for (int k = 0; k < 200; ++k) {
         wire::Record r;
@@ -73,7 +73,7 @@ TEST(Protocol, the_shared_memory_cannot_be_resized) {
 
 // A call names only what belongs to the submission: addresses of the executor itself are refused.
 TEST(Protocol, copies_reach_nothing_of_the_executor) {
-  Server server(emu::Emulated::instance(), shared(), Limits{});
+  CallServer server(emu::Emulated::instance(), shared(), Limits{});
   Writer writer(shared());
   uint64_t secret = 0x1234;
   const auto ask = [&](Op op, std::initializer_list<uint64_t> arguments, std::span<const uint8_t> data = {}) {
@@ -184,7 +184,7 @@ void munmap_window() {
 TEST(Deaths, the_server_outlives_a_host_process_that_dies_at_any_message) {
   for (int at = 1; at <= kSteps + 1; ++at) {
     Ends ends = make_ends();
-    Server server(emu::Emulated::instance(), shared(), Limits{});
+    CallServer server(emu::Emulated::instance(), shared(), Limits{});
     ASSERT_TRUE(
         send_descriptors(ends.executor.get(), shared().calls_descriptor(), shared().window_descriptor()));
     const pid_t child = fork();
@@ -213,7 +213,7 @@ TEST(Deaths, calls_return_when_the_executor_dies_at_any_message) {
     const pid_t child = fork();
     if (child == 0) {
       ends.host = Descriptor();
-      Server server(emu::Emulated::instance(), shared(), Limits{});
+      CallServer server(emu::Emulated::instance(), shared(), Limits{});
       if (!send_descriptors(ends.executor.get(), shared().calls_descriptor(), shared().window_descriptor()))
         _exit(4);
       while (server.records() < static_cast<uint64_t>(at)) {
@@ -236,7 +236,7 @@ TEST(Deaths, calls_return_when_the_executor_dies_at_any_message) {
 
 TEST(Flood, posted_records_are_served_in_bounded_memory) {
   Ends ends = make_ends();
-  Server server(emu::Emulated::instance(), shared(), Limits{});
+  CallServer server(emu::Emulated::instance(), shared(), Limits{});
   ASSERT_TRUE(
       send_descriptors(ends.executor.get(), shared().calls_descriptor(), shared().window_descriptor()));
   constexpr uint64_t kCalls = 50'000;

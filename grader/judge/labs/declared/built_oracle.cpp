@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "base/toolchain.h"
 #include "judge/compile/compile_key.h"
-#include "judge/compile/workshop.h"
+#include "judge/compile/compile_sandbox.h"
 #include "judge/declaration/contract.h"
 
 namespace warpgrade::declared {

@@ -216,10 +216,9 @@ std::vector<std::string> other_magnitudes(const LabDeclaration& lab, const Graph
         const double wanted = std::fabs(read_real(declaration::Scalar::kFp64, truth.data() + at));
         const double magnitude = read_real(declaration::Scalar::kFp64, said[o].data() + at);
         if (std::fabs(magnitude - wanted) <= kClose * wanted) continue;
-        found.push_back(
-            fmt::format("case {}: cell {} of {}_magnitude is {:.9g}, and the output for inputs without "
-                        "signs {:.9g}",
-                        one->id, at / sizeof(double), output.name, magnitude, wanted));
+        found.push_back(fmt::format(
+            "case {}: cell {} of {}_magnitude is {:.9g}, and the output for inputs without signs {:.9g}",
+            one->id, at / sizeof(double), output.name, magnitude, wanted));
         break;
       }
     }

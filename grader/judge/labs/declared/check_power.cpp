@@ -361,8 +361,7 @@ std::vector<std::string> weaknesses(const CasePower& power, int compared_runs) {
     else if (one.allowed_over_spread > kLargestAllowed)
       found.push_back(
           fmt::format("case {}: the check allows {} errors of {:.2g} of its spread over the seeds, and {} at "
-                      "most: make the bound "
-                      "smaller, or draw inputs of mean 0 and larger values",
+                      "most: make the bound smaller, or draw inputs of mean 0 and larger values",
                       power.case_id, one.output, one.allowed_over_spread, kLargestAllowed));
   }
   for (const InputReplaced& one : power.inputs) {

@@ -294,8 +294,7 @@ std::string whole_pattern(const OutputView& output, const WrongNumbers& numbers)
         return is_half && (want > kMost || want < -kMost - 1);
       })) {
     return "the wrong cells hold the last 32 bits of the right values: a sum or product was formed in 32 "
-           "bits, "
-           "which end at 2147483647. Form it in long long";
+           "bits, which end at 2147483647. Form it in long long";
   }
   return "";
 }

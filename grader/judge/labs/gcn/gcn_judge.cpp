@@ -219,8 +219,7 @@ class GcnJudge : public ArraysJudge {
     if (c.not_finite > 0 && shape_.op == Operator::kAggregate && has_vertex_without_entries())
       return fmt::format(
           "{} cells are not finite numbers: does the program take 1 / sqrt(degree) as 0 for a vertex without "
-          "entries? And "
-          "out is full of NaN before each run: does the program set it before it adds to it?",
+          "entries? And out is full of NaN before each run: does the program set it before it adds to it?",
           c.not_finite);
     if (c.not_finite > 0)
       return fmt::format(

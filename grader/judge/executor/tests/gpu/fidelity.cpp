@@ -236,7 +236,7 @@ class Comparison {
     keep(side.opened_by, sizeof side.opened_by, r.opened_by);
   }
 
-  Server server_;
+  CallServer server_;
   TimedRuns runs_;
   HostProcess process_;
   Native native_;

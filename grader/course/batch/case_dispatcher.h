@@ -19,13 +19,13 @@
 #include "course/batch/class_run.h"
 #include "course/batch/judge_process.h"
 #include "course/record/events.h"
-#include "record/verdict.h"
+#include "record/record.h"
 
 namespace warpgrade {
 
-class Judging {
+class CaseDispatcher {
  public:
-  Judging(const ClassRun& run, Progress& progress);
+  CaseDispatcher(const ClassRun& run, Progress& progress);
 
   // Compiles what the submissions are timed against; only on a GPU, before anything is judged.
   void compile_baselines();
@@ -59,7 +59,7 @@ class Judging {
   // Judges what is missing of submission i, which was compiled. Returns the ids of cases that others on the
   // GPU may have disturbed, or that ran out of time while the machine was busy: they are to be judged again
   // alone, behind all others, and are not recorded yet.
-  std::vector<std::string> judge(size_t i, JudgeServer& judge, const Share& share);
+  std::vector<std::string> judge(size_t i, JudgeClient& judge, const Share& share);
 
   // "Ada Lovelace (s123)": whom a person knows the submission by.
   std::string label(size_t i) const;
@@ -85,7 +85,7 @@ class Judging {
                          const Share& share) const;
   std::filesystem::path folder_of(size_t i) const;
   void compile_now(size_t i);
-  std::vector<std::string> judge_compiled(size_t i, JudgeServer& judge, const Share& share,
+  std::vector<std::string> judge_compiled(size_t i, JudgeClient& judge, const Share& share,
                                           std::set<std::string>& faulted);
   void settle_device(JudgeContext& context, const Share& share) const;
   std::optional<RunnerSpec> trusted_program(const std::string& lab, const Share& share);
@@ -93,16 +93,16 @@ class Judging {
   void settle_fault(size_t i, const std::string& case_id, const std::vector<std::string>& causes,
                     const Share& share);
   void record_blamed(size_t i, const std::string& case_id, const std::vector<std::string>& causes);
-  nlohmann::json complete(size_t i, nlohmann::json part) const;
-  void add_estimate(nlohmann::json& part) const;
+  Record complete(size_t i, Record record) const;
+  void add_estimate(Record& record) const;
   std::string next_step(Verdict verdict, const std::string& case_id) const;
-  nlohmann::json bare_case(const std::string& id) const;
-  void record_case(size_t i, const std::string& id, nlohmann::json part, const Share& share);
+  Record bare_case(const std::string& id, const Outcome& outcome) const;
+  void record_case(size_t i, const std::string& id, Record record, const Share& share);
   void record_fault(size_t i, const std::string& id, const std::string& why);
   std::string note_memory_short(size_t i, const std::string& case_id, const std::string& why);
   void leave_out_cases(size_t i);
   void record_not_compiled(size_t i, const Case& input);
-  void add(const nlohmann::json& record);
+  void add(const Record& record);
   void write_session(size_t i, nlohmann::json session, const Share& share) const;
 
   const ClassRun& run_;

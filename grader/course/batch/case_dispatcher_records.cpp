@@ -8,9 +8,9 @@
 #include "base/json.h"
 #include "base/process.h"
 #include "base/text.h"
-#include "course/batch/contain.h"
-#include "course/batch/judging.h"
-#include "course/batch/patience.h"
+#include "course/batch/case_dispatcher.h"
+#include "course/batch/disk_retry.h"
+#include "course/batch/error_of.h"
 #include "course/ingest/times.h"
 #include "course/profile/device_rates.h"
 #include "course/profile/estimate_json.h"
@@ -18,7 +18,7 @@
 #include "course/profile/source.h"
 #include "judge/compile/older_interface.h"
 #include "judge/sandbox/memory_above.h"
-#include "record/outcome.h"
+#include "record/view.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
@@ -34,7 +34,7 @@ constexpr const char* kBeforeTheJob = "ahead";
 
 }  // namespace
 
-void Judging::write_session(size_t i, json session, const Share& share) const {
+void CaseDispatcher::write_session(size_t i, json session, const Share& share) const {
   const double wall_s = session.at("wall_s"), waited_s = session.at("phases").value(kWaiting, 0.0);
   double between_s = wall_s, gpu_s = -waited_s, runs_s = 0;
   for (const auto& [phase, spent] : session.at("phases").items()) {
@@ -71,101 +71,101 @@ void Judging::write_session(size_t i, json session, const Share& share) const {
   }
 }
 
-// The identity that every record carries; `part` is what the judge measured.
-json Judging::complete(size_t i, json part) const {
+// The identity that every record carries, beside what the judge measured.
+Record CaseDispatcher::complete(size_t i, Record record) const {
   const Submission& submission = run_.submissions()[i];
-  part["schema"] = "warpgrade.case.v1";
-  part["run"] = run_.description().at("run");
-  part["submission"] = submission.to_json();
-  part["harness"] = run_.description().at("harness");
-  part["lab"] = run_.lab().name();
-  part["backend"] = run_.backend().name;
-  part["sandbox"] = to_string(run_.sandbox());
-  part["isolation"] = run_.isolation().to_json();
-  part["host_isolation"] = run_.options().direct ? "direct" : "executor";
-  part["seed_commitment"] = run_.description().at("seed_commitment");
-  part["toolchain"] = run_.description().at("toolchain");
-  part["toolchain"]["flags"] = compiled_[i].flags;
-  const json& facts = run_.options().event_facts;  // null: no task of a cluster
-  if (facts.contains("node")) part["node"] = facts["node"];
-  part["recorded_at"] = format_time(std::time(nullptr));
-  json kernels = json::array();
-  for (const KernelResources& kernel : compiled_[i].kernels) kernels.push_back(kernel.to_json());
-  part["kernels"] = kernels;
-  add_estimate(part);
-  name_allocations(part, submission.directory);
-  Outcome outcome = outcome_of(part);
+  const json& run = run_.description();
+  record.schema = "warpgrade.case.v1";
+  record.run = run.at("run");
+  record.submission = submission.to_json();
+  record.harness = run.at("harness").get<std::map<std::string, std::string>>();
+  record.lab = run_.lab().name();
+  record.backend = run_.backend().name;
+  record.sandbox = to_string(run_.sandbox());
+  record.isolation = run_.isolation().to_json();
+  record.host_isolation = run_.options().direct ? "direct" : "executor";
+  record.seed_commitment = run.at("seed_commitment");
+  record.toolchain = run.at("toolchain");
+  record.toolchain["flags"] = compiled_[i].flags;
+  if (const json& facts = run_.options().event_facts; facts.contains("node"))  // null: no task of a cluster
+    record.node = facts["node"];
+  record.recorded_at = format_time(std::time(nullptr));
+  record.kernels = json::array();
+  for (const KernelResources& kernel : compiled_[i].kernels) record.kernels.push_back(kernel.to_json());
+  add_estimate(record);
+  name_allocations(record, submission.directory);
+  Outcome& outcome = record.outcome;
   if (!outcome.accepted() && outcome.next_step.empty())
-    outcome.next_step = next_step(outcome.verdict, part.at("case").at("id"));
-  part["outcome"] = outcome;
-  return part;
+    outcome.next_step = next_step(outcome.verdict, record.test_case.id);
+  return record;
 }
 
 // For pages alone; no score reads it. `levels` among the checks counts what it needs.
-void Judging::add_estimate(json& part) const {
-  if (!part.contains("counters") || !part["counters"].contains("launch_groups")) return;
+void CaseDispatcher::add_estimate(Record& record) const {
+  if (!record.counters.contains("launch_groups")) return;
   const char* named = std::getenv("WARPEMU_DEVICE");
   const std::string device = named != nullptr ? named : device_of_architecture(run_.backend().architecture);
-  if (const auto rates = find_rates(device))
-    part["estimate"] = estimate_json(part["counters"], part["kernels"], *rates);
-  if (part.contains("estimate")) part["estimate"]["text"] = estimate_text(part["estimate"]);
+  const auto rates = find_rates(device);
+  if (!rates) return;
+  record.estimate = estimate_json(record.counters, record.kernels, *rates);
+  record.estimate["text"] = estimate_text(record.estimate);
 }
 
-std::string Judging::next_step(Verdict verdict, const std::string& case_id) const {
+std::string CaseDispatcher::next_step(Verdict verdict, const std::string& case_id) const {
   const std::string lab = run_.lab().name();
   if (verdict == Verdict::kCompileError) return "compile it again: make test LAB=" + lab;
   if (verdict == Verdict::kNotImplemented) return "write it, then: make test LAB=" + lab;
   return fmt::format("repeat it: make test LAB={} CASE={}", lab, case_id);
 }
 
-void Judging::add(const json& record) {
-  inject("record", record.at("submission").at("id").get_ref<const std::string&>());
+void CaseDispatcher::add(const Record& record) {
+  inject("record", record.submission.id);
   bool is_new = false;
-  with_patience(events_, run_.options().log_progress, [&] { is_new = run_.folder().add_record(record); });
+  retry_when_disk_full(events_, run_.options().log_progress,
+                       [&] { is_new = run_.folder().add_record(record); });
   if (!is_new) return;
   ++recorded_;
   if (GradeWatcher* watcher = run_.options().watcher) watcher->case_recorded(record);
   if (!run_.options().log_progress) return;
-  events_.progress("case_recorded", std::string(word_of(outcome_of(record).verdict)),
-                   {{"submission", record.at("submission").at("id")}, {"case", record.at("case").at("id")}});
+  events_.progress("case_recorded", std::string(word_of(record.outcome.verdict)),
+                   {{"submission", record.submission.id}, {"case", record.test_case.id}});
 }
 
-void Judging::record_case(size_t i, const std::string& id, json part, const Share& share) {
-  if (!run_.on_gpu() && part.contains("device")) {
-    part["device"] = {{"name", "libwarpemu"}, {"threads", share.emulator_threads}};
-    if (share.device != nullptr) part["device"]["uuid"] = share.device->about.at("uuid");
-  } else if (part.contains("device")) {
-    if (json rates = measured_rates(part["device"]); !rates.is_null())
-      part["device"]["rates"] = std::move(rates);
+void CaseDispatcher::record_case(size_t i, const std::string& id, Record record, const Share& share) {
+  json& device = record.device;
+  if (!run_.on_gpu() && !device.is_null()) {
+    device = {{"name", "libwarpemu"}, {"threads", share.emulator_threads}};
+    if (share.device != nullptr) device["uuid"] = share.device->about.at("uuid");
+  } else if (!device.is_null()) {
+    if (json rates = measured_rates(device); !rates.is_null()) device["rates"] = std::move(rates);
   }
-  if (part.contains("counters")) {
-    // Source lines beside the figures are for reading: a record is right without them.
-    if (const auto why = contained([&] { quote_source(part["counters"], run_.submissions()[i].directory); }))
-      events_.infrastructure("source_not_quoted", *why, {{"submission", run_.submissions()[i].id}});
-  }
-  add(complete(i, std::move(part)));
+  // Source lines beside the figures are for reading: a record is right without them.
+  if (const auto why = error_of([&] { quote_source(record.counters, run_.submissions()[i].directory); }))
+    events_.infrastructure("source_not_quoted", *why, {{"submission", run_.submissions()[i].id}});
+  add(complete(i, std::move(record)));
   if (on_record_) on_record_(i, id);
 }
 
-json Judging::bare_case(const std::string& id) const {
-  for (const json& spec : run_.description().at("cases")) {
-    if (spec.at("id") == id) return {{"case", spec}};
-  }
-  return {{"case", {{"id", id}}}};
+Record CaseDispatcher::bare_case(const std::string& id, const Outcome& outcome) const {
+  Record record;
+  record.test_case.id = id;
+  for (const Case& spec : Run(run_.description()).cases)
+    if (spec.id == id) record.test_case = spec;
+  record.outcome = outcome;
+  return record;
 }
 
-void Judging::record_fault(size_t i, const std::string& id, const std::string& why) {
-  json part = bare_case(id);
-  part["outcome"] = Outcome(Verdict::kJudgeFault, Reason::kNone, why,
-                            "the instructor runs the same command again: only this case is redone");
-  const json record = complete(i, std::move(part));
-  with_patience(events_, run_.options().log_progress, [&] { run_.folder().add_fault(record); });
+void CaseDispatcher::record_fault(size_t i, const std::string& id, const std::string& why) {
+  const Record record =
+      complete(i, bare_case(id, {Verdict::kJudgeFault, Reason::kNone, why,
+                                 "the instructor runs the same command again: only this case is redone"}));
+  retry_when_disk_full(events_, run_.options().log_progress, [&] { run_.folder().add_fault(record); });
   events_.infrastructure("judge_fault", why, {{"submission", run_.submissions()[i].id}, {"case", id}});
   ++faults_;
 }
 
 // The next round of a cluster asks for more, by this event.
-std::string Judging::note_memory_short(size_t i, const std::string& case_id, const std::string& why) {
+std::string CaseDispatcher::note_memory_short(size_t i, const std::string& case_id, const std::string& why) {
   const std::size_t limit_mb = memory_limit_above() >> 20;
   const Policy::Limits& limits = run_.policy().limits;
   const std::string words = fmt::format(
@@ -178,50 +178,46 @@ std::string Judging::note_memory_short(size_t i, const std::string& case_id, con
 }
 
 // A verdict like any other: it stands until a person has it judged again.
-void Judging::record_blamed(size_t i, const std::string& id, const std::vector<std::string>& causes) {
-  json part = bare_case(id);
-  part["outcome"] = Outcome(
-      Verdict::kRuntimeError, Reason::kJudgeFaultTwice,
-      "the judge failed twice at this case with this program, and got through it with the staff's own",
-      "ask the course's staff: they see what the judge met");
-  part["judge_faults"] = causes;
-  add(complete(i, std::move(part)));
+void CaseDispatcher::record_blamed(size_t i, const std::string& id, const std::vector<std::string>& causes) {
+  Record record = bare_case(
+      id, {Verdict::kRuntimeError, Reason::kJudgeFaultTwice,
+           "the judge failed twice at this case with this program, and got through it with the staff's own",
+           "ask the course's staff: they see what the judge met"});
+  record.judge_faults = causes;
+  add(complete(i, std::move(record)));
   events_.for_staff(std::string(word_of(Reason::kJudgeFaultTwice)), causes.back(),
                     {{"submission", run_.submissions()[i].id}, {"case", id}});
   ++for_staff_;
 }
 
-void Judging::record_not_compiled(size_t i, const Case& input) {
+void CaseDispatcher::record_not_compiled(size_t i, const Case& input) {
   const CompileResult& compiled = compiled_[i];
-  json part = bare_case(input.id);
-  part["outcome"] = Outcome(Verdict::kCompileError, compiled.reason, compiled.message);
-  add(complete(i, std::move(part)));
+  add(complete(i, bare_case(input.id, {Verdict::kCompileError, compiled.reason, compiled.message})));
 }
 
 // Cases that the submission's interface was never promised are recorded as left out: nobody's failure.
-void Judging::leave_out_cases(size_t i) {
+void CaseDispatcher::leave_out_cases(size_t i) {
   const Submission& submission = run_.submissions()[i];
   if (!is_older_interface(submission.interface, run_.lab().name())) return;
   for (const Case& input : missing(i)) {
     if (input.beyond_older.empty()) continue;
-    json part = bare_case(input.id);
-    part["outcome"] =
-        Outcome(Verdict::kNotRun, Reason::kLeftOut,
-                fmt::format("left out: submissions with the interface {} need not handle this: {}",
-                            submission.interface, input.beyond_older),
-                "nothing: it earns no points, and no points are lost for it. Written to " +
-                    run_.lab().name() + ".h the submission is judged on it");
-    add(complete(i, std::move(part)));
+    add(complete(
+        i, bare_case(input.id,
+                     {Verdict::kNotRun, Reason::kLeftOut,
+                      fmt::format("left out: submissions with the interface {} need not handle this: {}",
+                                  submission.interface, input.beyond_older),
+                      "nothing: it earns no points, and no points are lost for it. Written to " +
+                          run_.lab().name() + ".h the submission is judged on it"})));
   }
 }
 
-std::string Judging::label(size_t i) const {
+std::string CaseDispatcher::label(size_t i) const {
   const Submission& submission = run_.submissions()[i];
   const std::string name = plain_line(submission.title, 60);
   return name.empty() || name == submission.id ? submission.id : fmt::format("{} ({})", name, submission.id);
 }
 
-std::string Judging::summary_line(size_t i) const {
+std::string CaseDispatcher::summary_line(size_t i) const {
   const Submission& submission = run_.submissions()[i];
   int accepted = 0, total = 0, left_out = 0;
   std::string worst;

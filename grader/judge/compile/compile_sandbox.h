@@ -42,9 +42,9 @@ struct Step {
   std::string words() const;  // standard output and error as plain text
 };
 
-class Workshop {
+class CompileSandbox {
  public:
-  Workshop(const Toolchain& toolchain, const CompileOptions& options);
+  CompileSandbox(const Toolchain& toolchain, const CompileOptions& options);
 
   // The path of "source/...", "build/..." and so on in a command; wrap() rewrites it where there is
   // no sandbox.
@@ -68,7 +68,7 @@ class Workshop {
   Step python(const std::filesystem::path& program, std::vector<std::string> arguments,
               const std::vector<Mount>& mounts);
 
-  // The path by which a program in the box knows a file or folder of the workshop.
+  // The path by which a program in the box knows a file or folder of the sandbox.
   std::filesystem::path path_in_box(const std::filesystem::path& name) const { return seen(name); }
 
   // Makes a fresh build folder and runs nvcc with it. `runner`: the folder of the runner's objects, for

@@ -1,4 +1,4 @@
-#include "course/desk/standing_array.h"
+#include "course/desk/worker_array.h"
 
 #include <fmt/format.h>
 
@@ -40,7 +40,7 @@ int tasks_to_submit(int most, int wanted, int there) {
   return std::max(0, std::min(most, wanted) - there);
 }
 
-StandingArray::StandingArray(Queue& queue, const Config& config, const Log& log)
+WorkerArray::WorkerArray(Queue& queue, const Config& config, const Log& log)
     : queue_(queue),
       config_(config),
       log_(log),
@@ -52,12 +52,12 @@ StandingArray::StandingArray(Queue& queue, const Config& config, const Log& log)
 }
 
 // One desk's jobs have a name of their own on the cluster.
-std::string StandingArray::name() const {
+std::string WorkerArray::name() const {
   return fmt::format("warpgrade-desk-{}-", sha256(fs::absolute(queue_.desk()).string()).substr(0, 8));
 }
 
 // A task is a worker from the moment when it runs until it ends; the controller knows before and after.
-void StandingArray::keep() {
+void WorkerArray::keep() {
   const int wanted = static_cast<int>(queue_.waiting().size() + queue_.running().size());
   if (wanted == 0) return;  // the controller is not asked for nothing
   std::optional<std::vector<std::string>> tasks;
@@ -70,7 +70,7 @@ void StandingArray::keep() {
   if (tasks) submit(tasks_to_submit(config_.tasks, wanted, static_cast<int>(tasks->size())));
 }
 
-void StandingArray::submit(int count) {
+void WorkerArray::submit(int count) {
   if (count == 0) return;
   try {
     const std::string before = queue_.setting(kGeneration);
@@ -91,7 +91,7 @@ void StandingArray::submit(int count) {
 }
 
 // A worker whose task the controller knows no more is dead; one is also when it has been silent for long.
-void StandingArray::give_back_lost(const std::optional<std::vector<std::string>>& tasks) {
+void WorkerArray::give_back_lost(const std::optional<std::vector<std::string>>& tasks) {
   for (const Worker& worker : queue_.workers()) {
     const double silent = now_s() - worker.seen;
     const bool is_there = !tasks || std::ranges::any_of(*tasks, [&](const std::string& task) {
@@ -107,7 +107,7 @@ void StandingArray::give_back_lost(const std::optional<std::vector<std::string>>
   }
 }
 
-void StandingArray::cancel() {
+void WorkerArray::cancel() {
   try {
     cluster_.cancel(cluster_.tasks(name()));
   } catch (const UsageError& error) {

@@ -1,4 +1,4 @@
-#include "course/batch/contain.h"
+#include "course/batch/error_of.h"
 
 #include <exception>
 
@@ -8,7 +8,7 @@
 
 namespace warpgrade {
 
-std::optional<std::string> contained(const std::function<void()>& work) {
+std::optional<std::string> error_of(const std::function<void()>& work) {
   constexpr std::size_t kMostWords = 1000;
   try {
     work();

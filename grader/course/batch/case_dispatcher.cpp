@@ -1,4 +1,4 @@
-#include "course/batch/judging.h"
+#include "course/batch/case_dispatcher.h"
 
 #include <chrono>
 #include <ctime>
@@ -8,7 +8,7 @@
 #include "base/hash.h"
 #include "base/toolchain.h"
 #include "course/batch/attempt_mark.h"
-#include "course/batch/contain.h"
+#include "course/batch/error_of.h"
 #include "course/ingest/times.h"
 #include "judge/compile/older_interface.h"
 #include "record/outcome.h"
@@ -39,7 +39,7 @@ double seconds_since_1970() {
 
 }  // namespace
 
-Judging::Judging(const ClassRun& run, Progress& progress)
+CaseDispatcher::CaseDispatcher(const ClassRun& run, Progress& progress)
     : run_(run),
       progress_(progress),
       compiler_(find_toolchain(), cache_directory() / "compiled"),
@@ -48,21 +48,21 @@ Judging::Judging(const ClassRun& run, Progress& progress)
       not_compiled_why_(run.submissions().size()),
       compile_s_(run.submissions().size()) {}
 
-fs::path Judging::folder_of(size_t i) const {
+fs::path CaseDispatcher::folder_of(size_t i) const {
   return run_.folder().submission_folder(run_.submissions()[i].id);
 }
 
-int Judging::deaths(size_t i) const {
+int CaseDispatcher::deaths(size_t i) const {
   return AttemptMark::deaths(folder_of(i));
 }
 
-const JudgeDevice* Judging::device_of(const Share& share) const {
+const JudgeDevice* CaseDispatcher::device_of(const Share& share) const {
   if (share.device != nullptr) return share.device;
   return run_.backend().devices.empty() ? nullptr : &run_.backend().devices.front();
 }
 
-RunnerSpec Judging::runner_spec(const std::string& label, const fs::path& executable,
-                                const Share& share) const {
+RunnerSpec CaseDispatcher::runner_spec(const std::string& label, const fs::path& executable,
+                                       const Share& share) const {
   const Policy::Limits& limits = run_.policy().limits;
   RunnerSpec spec;
   spec.label = label;
@@ -97,7 +97,7 @@ RunnerSpec Judging::runner_spec(const std::string& label, const fs::path& execut
   return spec;
 }
 
-std::vector<Case> Judging::missing(size_t i) const {
+std::vector<Case> CaseDispatcher::missing(size_t i) const {
   std::vector<Case> cases;
   for (const Case& input : run_.cases()) {
     if (!run_.folder().has_record(run_.submissions()[i].id, input.id)) cases.push_back(input);
@@ -105,14 +105,14 @@ std::vector<Case> Judging::missing(size_t i) const {
   return cases;
 }
 
-JudgeJob Judging::outline(const Share& share) const {
+JudgeJob CaseDispatcher::outline(const Share& share) const {
   JudgeJob job = outline_without_baselines(share);
   job.context.baselines = baselines_;
   settle_device(job.context, share);
   return job;
 }
 
-JudgeJob Judging::outline_without_baselines(const Share& share) const {
+JudgeJob CaseDispatcher::outline_without_baselines(const Share& share) const {
   JudgeJob job;
   job.lab = run_.lab().name();
   job.context.backend = run_.backend().name;
@@ -136,7 +136,7 @@ JudgeJob Judging::outline_without_baselines(const Share& share) const {
 }
 
 // Where the job runs, and by which lock the judges there take turns.
-void Judging::settle_device(JudgeContext& context, const Share& share) const {
+void CaseDispatcher::settle_device(JudgeContext& context, const Share& share) const {
   const JudgeDevice* device = device_of(share);
   if (device == nullptr) return;
   context.gpu_lease = device->lease;
@@ -144,7 +144,7 @@ void Judging::settle_device(JudgeContext& context, const Share& share) const {
     if (!device->visible.empty()) baseline.spec.environment["CUDA_VISIBLE_DEVICES"] = device->visible;
 }
 
-JudgeJob Judging::job_for(size_t i, std::vector<Case> cases, const Share& share) const {
+JudgeJob CaseDispatcher::job_for(size_t i, std::vector<Case> cases, const Share& share) const {
   const Submission& submission = run_.submissions()[i];
   JudgeJob job = outline(share);
   job.cases = std::move(cases);
@@ -162,15 +162,15 @@ JudgeJob Judging::job_for(size_t i, std::vector<Case> cases, const Share& share)
   return job;
 }
 
-std::vector<std::string> Judging::judge(size_t i, JudgeServer& judge, const Share& share) {
+std::vector<std::string> CaseDispatcher::judge(size_t i, JudgeClient& judge, const Share& share) {
   std::vector<std::string> disturbed;
   std::set<std::string> faulted;
-  std::optional<std::string> why = contained([&] { leave_out_cases(i); });
+  std::optional<std::string> why = error_of([&] { leave_out_cases(i); });
   if (!why && !not_compiled_why_[i].empty()) {
     why = not_compiled_why_[i];
   } else if (!why) {
     const AttemptMark mark(folder_of(i));
-    why = contained([&] { disturbed = judge_compiled(i, judge, share, faulted); });
+    why = error_of([&] { disturbed = judge_compiled(i, judge, share, faulted); });
   }
   AttemptMark::forget(folder_of(i));  // it got through
   if (!why) return disturbed;
@@ -181,8 +181,8 @@ std::vector<std::string> Judging::judge(size_t i, JudgeServer& judge, const Shar
   return disturbed;
 }
 
-std::vector<std::string> Judging::judge_compiled(size_t i, JudgeServer& judge, const Share& share,
-                                                 std::set<std::string>& faulted) {
+std::vector<std::string> CaseDispatcher::judge_compiled(size_t i, JudgeClient& judge, const Share& share,
+                                                        std::set<std::string>& faulted) {
   std::vector<Case> cases = missing(i);
   std::vector<std::string> disturbed;
   if (cases.empty()) return disturbed;
@@ -216,7 +216,7 @@ std::vector<std::string> Judging::judge_compiled(size_t i, JudgeServer& judge, c
     happened.wants_to_stop = [watcher] { return watcher->wants_to_stop(); };
   }
   happened.on_record = [&](const std::string& case_id, const json& part) {
-    const auto why = contained([&] {
+    const auto why = error_of([&] {
       ++judged;
       count_phases(part.value("phases", json::object()));
       if ((!share.alone && may_be_disturbed(outcome_of(part))) || (!share.last && may_be_starved(part))) {
@@ -253,7 +253,7 @@ std::vector<std::string> Judging::judge_compiled(size_t i, JudgeServer& judge, c
 }
 
 // The staff's naive solution as a runner: it goes the whole way of a submission, and is right.
-std::optional<RunnerSpec> Judging::trusted_program(const std::string& lab, const Share& share) {
+std::optional<RunnerSpec> CaseDispatcher::trusted_program(const std::string& lab, const Share& share) {
   const fs::path folder = project_root() / "reference" / lab / "naive";
   if (!fs::is_directory(folder)) return std::nullopt;
   const Submission source = read_submission(folder, lab, Role::kReference);
@@ -264,7 +264,7 @@ std::optional<RunnerSpec> Judging::trusted_program(const std::string& lab, const
   return runner_spec("a program of the staff's", result.executable, share);
 }
 
-JudgeJob Judging::job_against_itself(const Lab& lab, const Case& input, const Share& share) {
+JudgeJob CaseDispatcher::job_against_itself(const Lab& lab, const Case& input, const Share& share) {
   const auto program = trusted_program(lab.name(), share);
   if (!program)
     throw JudgeFault("the staff's naive solution of lab {} is not there or does not compile", lab.name());
@@ -286,9 +286,9 @@ JudgeJob Judging::job_against_itself(const Lab& lab, const Case& input, const Sh
 
 // Whether a fresh judge gets through the case with a program of ours. Only asked after two faults, so it may
 // cost as much as a case.
-bool Judging::follows_submission(size_t i, const std::string& case_id, const Share& share) {
+bool CaseDispatcher::follows_submission(size_t i, const std::string& case_id, const Share& share) {
   bool judged = false;
-  const auto why = contained([&] {
+  const auto why = error_of([&] {
     const auto program = trusted_program(run_.lab().name(), share);
     if (!program) return;
     std::vector<Case> same;
@@ -303,13 +303,13 @@ bool Judging::follows_submission(size_t i, const std::string& case_id, const Sha
     };
     happened.on_fault = [](const std::string&, const std::vector<std::string>&) {};
     const JudgeDevice* device = device_of(share);
-    JudgeServer(device != nullptr ? device->visible : "").run(std::move(job), happened);
+    JudgeClient(device != nullptr ? device->visible : "").run(std::move(job), happened);
   });
   return judged && !why;
 }
 
-void Judging::settle_fault(size_t i, const std::string& case_id, const std::vector<std::string>& causes,
-                           const Share& share) {
+void CaseDispatcher::settle_fault(size_t i, const std::string& case_id,
+                                  const std::vector<std::string>& causes, const Share& share) {
   if (follows_submission(i, case_id, share))
     record_blamed(i, case_id, causes);
   else

@@ -7,12 +7,12 @@
 
 namespace warpgrade::desk {
 
-struct DoorOptions {
+struct StudentSessionOptions {
   std::filesystem::path desk;
   std::string student;
 };
 
 // Serves standard input and output to the connection's end. Returns the exit code.
-int serve_connection(const DoorOptions& options);
+int serve_connection(const StudentSessionOptions& options);
 
 }  // namespace warpgrade::desk

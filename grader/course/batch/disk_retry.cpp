@@ -1,4 +1,4 @@
-#include "course/batch/patience.h"
+#include "course/batch/disk_retry.h"
 
 #include <chrono>
 #include <cstdlib>
@@ -17,7 +17,7 @@ std::chrono::seconds longest_wait() {
 
 }  // namespace
 
-void with_patience(EventLog& events, bool patient, const std::function<void()>& write) {
+void retry_when_disk_full(EventLog& events, bool retries, const std::function<void()>& write) {
   const auto deadline = std::chrono::steady_clock::now() + longest_wait();
   for (bool reported = false;;) {
     try {
@@ -25,7 +25,7 @@ void with_patience(EventLog& events, bool patient, const std::function<void()>& 
       if (reported) events.infrastructure("disk_freed", "the results folder takes records again");
       return;
     } catch (const DiskFull& full) {
-      if (!patient) throw;
+      if (!retries) throw;
       if (!reported) events.infrastructure("disk_full", full.what());
       reported = true;
       if (std::chrono::steady_clock::now() >= deadline) throw;

@@ -11,16 +11,16 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "course/batch/attempt_mark.h"
-#include "course/batch/contain.h"
-#include "course/batch/judging.h"
-#include "course/batch/patience.h"
+#include "course/batch/case_dispatcher.h"
+#include "course/batch/disk_retry.h"
+#include "course/batch/error_of.h"
 #include "judge/compile/python_build.h"
 
 namespace warpgrade {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-CompileOptions Judging::compile_options() const {
+CompileOptions CaseDispatcher::compile_options() const {
   CompileOptions options;
   options.lab = run_.lab().name();
   options.architecture = run_.backend().architecture;
@@ -32,14 +32,14 @@ CompileOptions Judging::compile_options() const {
   return options;
 }
 
-void Judging::compile(size_t i) {
+void CaseDispatcher::compile(size_t i) {
   if (const int died = deaths(i); died >= kMostDeaths) {
     not_compiled_why_[i] = fmt::format("{} calls of warpgrade died while they handled this submission", died);
     AttemptMark::forget(folder_of(i));  // the next call tries again
     return;
   }
   const AttemptMark mark(folder_of(i));
-  const auto why = contained([&] {
+  const auto why = error_of([&] {
     try {
       compile_now(i);
     } catch (const MemoryShort& lack) {
@@ -49,13 +49,13 @@ void Judging::compile(size_t i) {
   not_compiled_why_[i] = why ? "compiling: " + *why : "";
 }
 
-void Judging::compile_again(size_t i) {
+void CaseDispatcher::compile_again(size_t i) {
   if (!compiled_[i].busy) return;
   progress_.note("compiling again, alone: " + label(i));
   compile(i);
 }
 
-void Judging::compile_now(size_t i) {
+void CaseDispatcher::compile_now(size_t i) {
   const Submission& submission = run_.submissions()[i];
   const auto start = std::chrono::steady_clock::now();
   CompileOptions options = compile_options();
@@ -85,7 +85,7 @@ void Judging::compile_now(size_t i) {
   record["files"] = json::array();
   for (const fs::path& file : submission.files) record["files"].push_back(file.string());
   const fs::path folder = run_.folder().submission_folder(submission.id);
-  with_patience(events_, run_.options().log_progress, [&] {
+  retry_when_disk_full(events_, run_.options().log_progress, [&] {
     make_directories(folder);
     write_text(folder / "compile.log", compiled_[i].log);
     write_text(folder / "compile.json", json_text(record, 1) + "\n");
@@ -95,7 +95,7 @@ void Judging::compile_now(size_t i) {
 
 // The lab's baselines that were asked for, those that the policy speaks of always among them. One that is
 // secret is missing in the students' hand-out: their own runs do without it.
-std::vector<Baseline> Judging::chosen_baselines() const {
+std::vector<Baseline> CaseDispatcher::chosen_baselines() const {
   std::vector<Baseline> chosen = run_.lab().baselines();
   std::erase_if(chosen, [&](const Baseline& baseline) {
     return run_.policy().secret_baselines.contains(baseline.name) &&
@@ -118,7 +118,7 @@ std::vector<Baseline> Judging::chosen_baselines() const {
 }
 
 // Of a reference that is one of the lab's baselines; a student's submission gets none, whatever it calls.
-std::vector<std::string> Judging::vendor_libraries_of(const Submission& submission) const {
+std::vector<std::string> CaseDispatcher::vendor_libraries_of(const Submission& submission) const {
   if (submission.role != Role::kReference) return {};
   for (const Baseline& baseline : run_.lab().baselines()) {
     std::error_code absent;
@@ -128,14 +128,15 @@ std::vector<std::string> Judging::vendor_libraries_of(const Submission& submissi
   return {};
 }
 
-void Judging::add_vendor_libraries(const Submission& baseline, const std::vector<std::string>& libraries,
-                                   CompileOptions& options) {
+void CaseDispatcher::add_vendor_libraries(const Submission& baseline,
+                                          const std::vector<std::string>& libraries,
+                                          CompileOptions& options) {
   options.libraries = libraries;
   // What the lab's baselines share lies beside their folders.
   options.extra_includes = {baseline.directory.parent_path(), baseline.directory};
 }
 
-JudgeContext::BaselineRunner Judging::baseline_runner(const Lab& lab, const Baseline& baseline) {
+JudgeContext::BaselineRunner CaseDispatcher::baseline_runner(const Lab& lab, const Baseline& baseline) {
   const Submission source = read_submission(project_root() / baseline.folder, lab.name(), Role::kBaseline);
   CompileOptions options = compile_options();
   options.lab = lab.name();
@@ -149,7 +150,7 @@ JudgeContext::BaselineRunner Judging::baseline_runner(const Lab& lab, const Base
   return {baseline.name, spec, baseline.every_pair, false};
 }
 
-void Judging::compile_baselines() {
+void CaseDispatcher::compile_baselines() {
   // On the emulator nothing is timed: one that was asked for runs where the oracle refuses a program.
   if (!run_.on_gpu() && run_.options().baselines.empty()) return;
   // Students' hand-outs are without it: there the first baseline answers.

@@ -1,4 +1,4 @@
-#include "course/desk/door.h"
+#include "course/desk/student_session.h"
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -62,9 +62,9 @@ bool is_profile(std::string_view kind) {
   return kind == kProfile;
 }
 
-class Door {
+class StudentSession {
  public:
-  explicit Door(const DoorOptions& options)
+  explicit StudentSession(const StudentSessionOptions& options)
       : student_(options.student),
         desk_(options.desk),
         config_(Config::read(desk_)),
@@ -158,8 +158,8 @@ class Door {
                      fmt::format("this desk speaks {} of the protocol, and your program {}",
                                  versions_text(kOldestProtocol, kProtocol),
                                  protocol ? versions_text(*protocol, *protocol) : "names none"),
-                     "take the program that belongs to this desk, with `ssh ACCOUNT@HOST get-client` or "
-                     "from the course's hand-out",
+                     "take the program that belongs to this desk, with `ssh ACCOUNT@HOST get-client` or from "
+                     "the course's hand-out",
                      ""},
                     {});
     const std::string what = text_of(ask, "ask");
@@ -281,7 +281,7 @@ class Door {
   // Everything that arrives goes the way of a class's hand-ins before it is queued. The hash of what is
   // in it.
   std::variant<std::string, Refusal> look_at(const fs::path& archive, const std::string& lab) const {
-    const TemporaryDirectory scratch("warpgrade-door");
+    const TemporaryDirectory scratch("warpgrade-session");
     RawAttempt raw;
     raw.origin = "your archive";
     raw.files = {{archive, "submission.tar.gz"}};
@@ -366,17 +366,17 @@ class Door {
 
 }  // namespace
 
-int serve_connection(const DoorOptions& options) {
+int serve_connection(const StudentSessionOptions& options) {
   if (!is_plain_id(options.student))
     throw UsageError("--student: an id consists of letters, digits and . _ @ + -, 64 at most");
   limit_this_process();
-  Door door(options);
+  StudentSession session(options);
   try {
-    return door.serve();
+    return session.serve();
   } catch (const ChannelError& error) {
-    return door.broken(error);
+    return session.broken(error);
   } catch (const std::exception& error) {
-    return door.failed(error);
+    return session.failed(error);
   }
 }
 

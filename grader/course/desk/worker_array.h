@@ -1,4 +1,4 @@
-// The desk's workers on a cluster: a standing array of Slurm tasks that take runs while these come, and end
+// The desk's workers on a cluster: an array of Slurm tasks that take runs while these come, and end
 // when they have been idle for a while.
 #pragma once
 
@@ -17,9 +17,9 @@ namespace warpgrade::desk {
 // a node or run, idle ones among them.
 int tasks_to_submit(int most, int wanted, int there);
 
-class StandingArray {
+class WorkerArray {
  public:
-  StandingArray(Queue& queue, const Config& config, const Log& log);
+  WorkerArray(Queue& queue, const Config& config, const Log& log);
 
   // Gives runs back into the queue whose task has ended without a word, or has given no sign of life for a
   // minute, and submits tasks where runs wait for which there is none. A controller that does not answer is

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 from corpus import BACKEND
-from no_flips import FIXTURES, differences
+from repeat_verdicts import FIXTURES, differences
 
 
 @pytest.mark.skipif(BACKEND != "emulator", reason="a GPU's order of threads is its own")
 @pytest.mark.parametrize("lab", FIXTURES)
 def test_verdict_reason_and_first_message_are_the_same_on_any_number_of_workers(lab: str) -> None:
-    """Once each; `no_flips.py` repeats it."""
+    """Once each; `repeat_verdicts.py` repeats it."""
     assert not differences(lab, repetitions=1, workers=[1, 2, 4])

@@ -25,13 +25,11 @@
 #include "course/batch/grade_run.h"
 #include "judge/labs/registry.h"
 #include "judge/sandbox/isolation.h"
-#include "record/outcome.h"
 
 namespace warpgrade {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 using Runs = std::vector<std::shared_ptr<StudentLabRun>>;
 
 struct Options {
@@ -82,13 +80,13 @@ class RunEnd {
  public:
   explicit RunEnd(StudentReport& report) : report_(report) {}
 
-  void add(const json& outcome) {
-    const Verdict verdict = outcome.at("verdict");
-    if (verdict == Verdict::kJudgeFault) {
-      report_.note_trouble("no fault of your code: " + outcome.value("message", "the judge failed"));
+  void add(const Outcome& outcome) {
+    if (outcome.verdict == Verdict::kJudgeFault) {
+      report_.note_trouble("no fault of your code: " +
+                           (outcome.message.empty() ? "the judge failed" : outcome.message));
       raise(kExitJudgeFault);
     }
-    if (is_mistake(verdict)) raise(kExitNotAccepted);
+    if (is_mistake(outcome.verdict)) raise(kExitNotAccepted);
   }
   void add_trouble(const std::exception& error, int exit_code,
                    const std::string& whose = "no fault of your code: ") {
@@ -120,11 +118,11 @@ void run_lab(const std::shared_ptr<StudentLabRun>& run, StudentReport& report, R
     report.start_lab(run);
     for (const std::string& id : run->cases()) {
       const auto start = std::chrono::steady_clock::now();
-      const json* record = run->wait_for(id);
+      const Record* record = run->wait_for(id);
       if (record == nullptr) break;  // the lab's end says why
       const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - start;
       report.show_case(*record, waited.count());
-      outcome.add(record->at("outcome"));
+      outcome.add(record->outcome);
     }
   } catch (const Interrupted&) {
     outcome.add_interrupt();
@@ -146,8 +144,8 @@ int test_remotely(const Options& options) {
   try {
     report.start_lab(run);
     while (const auto judged = run->next()) {
-      report.show_case(judged->record, judged->seconds);
-      outcome.add(judged->record.at("outcome"));
+      report.show_case(judged->record, judged->seconds, judged->speed);
+      outcome.add(judged->record.outcome);
     }
   } catch (const Interrupted&) {
     outcome.add_interrupt();

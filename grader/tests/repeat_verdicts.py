@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Judges the same submissions again and again with 1, 2 and 4 workers of the emulator, and compares what is said.
 
-    .venv/bin/python grader/tests/no_flips.py [--repetitions 50] [--workers 1,2,4] [--labs apsp,spmm]
+    .venv/bin/python grader/tests/repeat_verdicts.py [--repetitions 50] [--workers 1,2,4] [--labs apsp,spmm]
         [--all | --fresh | --corpus]
 
 Each is compiled once and judged on the same hidden values every time. What is compared: verdict, reason, message, and

@@ -26,7 +26,7 @@ inline void say(Reply& reply, Status status, const std::string& words) {
 // What was returned comes first, then what the device says (`synchronized`), then what was left behind.
 // `words_of`: "cudaErrorInvalidValue: invalid argument".
 template <typename WordsOf>
-void conclude(Reply& reply, const CallSummary& call, std::int32_t synchronized, WordsOf words_of) {
+void set_result(Reply& reply, const CallSummary& call, std::int32_t synchronized, WordsOf words_of) {
   constexpr std::int32_t kNotSupported = 801;  // cudaErrorNotSupported: the stub returns it
   std::int32_t error = call.returned != 0 ? call.returned : synchronized;
   if (error == 0 && call.left != 0 && call.leaves_errors_unread) {

@@ -7,9 +7,9 @@
 
 namespace warpgrade {
 
-// Calls write(). When `patient`, again until it does not meet a full disk or quota, at most
+// Calls write(). When `retries`, again until it does not meet a full disk or quota, at most
 // WARPGRADE_DISK_WAIT_S (default 600) seconds long; then its DiskFull is thrown on. Logs `disk_full` once and
 // `disk_freed` at the end.
-void with_patience(EventLog& events, bool patient, const std::function<void()>& write);
+void retry_when_disk_full(EventLog& events, bool retries, const std::function<void()>& write);
 
 }  // namespace warpgrade

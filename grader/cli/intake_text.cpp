@@ -1,4 +1,4 @@
-#include "cli/taken_text.h"
+#include "cli/intake_text.h"
 
 #include <fmt/ranges.h>
 
@@ -29,8 +29,8 @@ void warn_of_untimed_teams(const json& taken) {
   for (const auto& [team, students] : handed_in) {
     if (students.size() > 1)
       tell(
-          "team {}: {} handed in, and the export has no times: the {} in order of names counts; "
-          "--attempts best grades them all\n",
+          "team {}: {} handed in, and the export has no times: the {} in order of names counts; --attempts "
+          "best grades them all\n",
           team, fmt::join(students, ", "), taken["attempts_policy"].get<std::string>());
   }
 }

@@ -1,4 +1,4 @@
-#include "judge/compile/workshop.h"
+#include "judge/compile/compile_sandbox.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -60,7 +60,7 @@ std::string Step::words() const {
   return plain_text(process.standard_output + process.standard_error);
 }
 
-Workshop::Workshop(const Toolchain& toolchain, const CompileOptions& options)
+CompileSandbox::CompileSandbox(const Toolchain& toolchain, const CompileOptions& options)
     : toolchain_(toolchain),
       options_(options),
       host_(host_compiler()),
@@ -69,53 +69,53 @@ Workshop::Workshop(const Toolchain& toolchain, const CompileOptions& options)
   for (const char* folder : {"source", "staged", "objects"}) make_directories(outside(folder));
 }
 
-std::string Workshop::inside(const fs::path& name) {
+std::string CompileSandbox::inside(const fs::path& name) {
   return (fs::path(kInside) / name).string();
 }
 
 // The path that the compiler finds a file under and names it by.
-fs::path Workshop::seen(const fs::path& name) const {
+fs::path CompileSandbox::seen(const fs::path& name) const {
   if (options_.sandbox != SandboxMode::kUnsandboxed) return inside(name);
   if (*name.begin() == "include") return contracts() / name.lexically_relative("include");
   return outside(name);
 }
 
-void Workshop::add_source(const SubmittedFile& file) const {
+void CompileSandbox::add_source(const SubmittedFile& file) const {
   const fs::path place = outside("source") / file.name;
   make_directories(place.parent_path());
   write_scratch(place, file.text);
 }
 
-std::string Workshop::stage(std::size_t number, const fs::path& source) {
+std::string CompileSandbox::stage(std::size_t number, const fs::path& source) {
   const fs::path name = fs::path("staged") / (std::to_string(number) + source.extension().string());
   write_scratch(outside(name), fmt::format("#include \"{}\"\n", seen(source).string()));
   wrappers_.emplace_back(seen(name).string(), seen(source).string());
   return inside(name);
 }
 
-std::string Workshop::keep_object(std::size_t number, const std::string& bytes) const {
+std::string CompileSandbox::keep_object(std::size_t number, const std::string& bytes) const {
   const fs::path name = object_name(number);
   write_scratch(outside(name), bytes);
   return inside(name);
 }
 
-std::string Workshop::kept_object(std::size_t number) const {
+std::string CompileSandbox::kept_object(std::size_t number) const {
   return read_text(outside(object_name(number)));
 }
 
-std::string Workshop::stage_text(const std::string& name, const std::string& text) const {
+std::string CompileSandbox::stage_text(const std::string& name, const std::string& text) const {
   write_scratch(outside(fs::path("staged") / name), text);
   return inside(fs::path("staged") / name);
 }
 
-fs::path Workshop::fresh_build_folder() {
+fs::path CompileSandbox::fresh_build_folder() {
   fs::path build = outside(fmt::format("build-{}", steps_++));
   make_directories(build);
   return build;
 }
 
-Step Workshop::python(const fs::path& program, std::vector<std::string> arguments,
-                      const std::vector<Mount>& mounts) {
+Step CompileSandbox::python(const fs::path& program, std::vector<std::string> arguments,
+                            const std::vector<Mount>& mounts) {
   const fs::path build = fresh_build_folder();
   UntrustedFolder output(build);
   // Alone: no packages of this machine's, none of the caller's settings.
@@ -124,7 +124,7 @@ Step Workshop::python(const fs::path& program, std::vector<std::string> argument
   return {run(std::move(command), build, {}, mounts), std::move(output)};
 }
 
-Step Workshop::nvcc(std::vector<std::string> arguments, const fs::path& runner) {
+Step CompileSandbox::nvcc(std::vector<std::string> arguments, const fs::path& runner) {
   const fs::path build = fresh_build_folder();
   // Opened before anything runs that could put something else in its place.
   UntrustedFolder output(build);
@@ -134,8 +134,8 @@ Step Workshop::nvcc(std::vector<std::string> arguments, const fs::path& runner) 
 }
 
 // The one place where a command of the compile box starts.
-ProcessResult Workshop::run(std::vector<std::string> command, const fs::path& build, const fs::path& runner,
-                            const std::vector<Mount>& more) {
+ProcessResult CompileSandbox::run(std::vector<std::string> command, const fs::path& build,
+                                  const fs::path& runner, const std::vector<Mount>& more) {
   SandboxSpec spec;
   spec.mode = options_.sandbox;
   spec.command = std::move(command);
@@ -182,7 +182,7 @@ ProcessResult Workshop::run(std::vector<std::string> command, const fs::path& bu
 }
 
 // The tools name a full disk in several ways, and a source may print the same words.
-void Workshop::throw_if_disk_is_full(const ProcessResult& result) const {
+void CompileSandbox::throw_if_disk_is_full(const ProcessResult& result) const {
   constexpr std::uintmax_t kPlenty = std::uintmax_t{64} << 20;
   std::error_code error;
   const std::uintmax_t left = fs::space(scratch_.path(), error).available;
@@ -201,7 +201,7 @@ void Workshop::throw_if_disk_is_full(const ProcessResult& result) const {
 
 // "In file included from .../staged/0.cu:1:" stands alone before a message of the student's own file, or ends
 // the list of includes before a message of a header.
-std::string Workshop::without_wrappers(const std::string& words) const {
+std::string CompileSandbox::without_wrappers(const std::string& words) const {
   const std::string alone = "In file included from " + seen("staged").string() + "/";
   const std::string last = "                 from " + seen("staged").string() + "/";
   std::istringstream lines(words);
@@ -222,7 +222,7 @@ std::string Workshop::without_wrappers(const std::string& words) const {
   return kept;
 }
 
-std::string Workshop::in_shown_names(const std::string& words, const fs::path& runner) const {
+std::string CompileSandbox::in_shown_names(const std::string& words, const fs::path& runner) const {
   ShownNames names;
   for (std::size_t i = 0; i < wrappers_.size(); ++i) {
     const std::string& source = wrappers_[i].second;
