@@ -1,7 +1,7 @@
 // Compiles and judges the submissions of an opened run and records what was found. Safe to call from several
 // threads, each with a judge of its own.
 //
-// What goes wrong here while one submission is handled is noted at that submission (contain.h), whose cases
+// What goes wrong here while one submission is handled is noted at that submission (error_of.h), whose cases
 // without a verdict become judge faults; the next call judges them again. A fault that two fresh judges meet
 // at a case is looked into with a program of our own on the same case: when that one is judged, the fault
 // follows the submission and costs it the case (reason judge_fault_twice, to be looked at by a person); else

@@ -137,7 +137,7 @@ std::vector<uint8_t> fat_binary_of(std::string_view ptx) {
   return bytes;
 }
 
-void load_code(Server& server, Writer& writer) {
+void load_code(CallServer& server, Writer& writer) {
   static const std::vector<uint8_t> code = fat_binary_of(kPtx);
   const auto name = [](std::string_view text) {
     return std::span(reinterpret_cast<const uint8_t*>(text.data()), text.size());
@@ -154,7 +154,7 @@ void load_code(Server& server, Writer& writer) {
 }
 
 // An output of the judge's, whose address the host process was told.
-uint64_t lend_output(cudart::Backend& backend, Server& server, Forger& forger) {
+uint64_t lend_output(cudart::Backend& backend, CallServer& server, Forger& forger) {
   uint64_t address = 0;
   expect(backend.allocate(cudart::MemoryKind::device, kOutputBytes, address) == cudaSuccess, "no memory");
   server.lend(address, kOutputBytes, true);
@@ -167,7 +167,7 @@ uint64_t lend_output(cudart::Backend& backend, Server& server, Forger& forger) {
   return address;
 }
 
-void serve(Numbers& numbers, Server& server, Writer& writer, Forger& forger) {
+void serve(Numbers& numbers, CallServer& server, Writer& writer, Forger& forger) {
   static Vandal* const vandal = new Vandal;
   struct Resting {
     ~Resting() { vandal->rest(); }
@@ -202,7 +202,7 @@ void ring(std::string_view input) {
   limits.reports = 20;
   Bounded backend;
   {
-    Server server(backend, shared(), limits);
+    CallServer server(backend, shared(), limits);
     Writer writer(shared());
     Forger forger([&] { return numbers.next(); });
     load_code(server, writer);
