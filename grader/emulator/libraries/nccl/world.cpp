@@ -206,9 +206,21 @@ void World::put(Operation& o) {
   auto& own = clique.collectives[static_cast<size_t>(o.comm->rank)];
   const size_t place = own.size();
   own.push_back(&o);
+  // A process may hear of the next call before it has heard of all the ones before.
+  if (clique.peers && place != 0) return;
   for (const auto& others : clique.collectives) {
     if (others.size() <= place || are_alike(*others[place], o)) continue;
     return fail(clique, name_mismatch(o, *others[place]));
+  }
+}
+
+void World::compare_next(Clique& clique) {
+  const Operation* first = nullptr;
+  for (const auto& queue : clique.collectives) {
+    if (queue.empty()) continue;
+    if (first != nullptr && !are_alike(*first, *queue.front()))
+      return fail(clique, name_mismatch(*queue.front(), *first));
+    if (first == nullptr) first = queue.front();
   }
 }
 
@@ -228,6 +240,7 @@ void World::go_on(Clique& clique) {
       }
     }
     for (Operation* one : ranks) done(*one);
+    if (clique.peers) compare_next(clique);
   }
   for (auto& [way, sends] : clique.sends) {
     auto& receives = clique.receives[way];

@@ -151,6 +151,7 @@ class World {
   void refuse(Joining& joining, const std::string& why);
   void put(Operation& operation);
   void go_on(Clique& clique);
+  void compare_next(Clique& clique);
   void carry_out(const std::vector<Operation*>& ranks);
   void split(const std::vector<Operation*>& ranks);
   void send(Operation& from, Operation& to);
