@@ -70,6 +70,59 @@ TEST(Nccl, what_is_left_out_is_refused_by_name) {
   EXPECT_NE(r.output.find("result 5"), std::string::npos) << r.output;
 }
 
+// NVIDIA's user guide, "Example 2: One Device per Process or Thread".
+TEST(NcclProcesses, collectives_and_messages_are_plain_sums) {
+  for (const std::string count : {"1", "2", "3", "4"}) {
+    const Result r = run("nccl_processes", count, devices(4, kEveryCheck));
+    EXPECT_EQ(r.exit_code, 0) << r.output;
+    EXPECT_EQ(r.output, "") << count;
+  }
+}
+
+TEST(NcclProcesses, a_late_rank_is_waited_for) {
+  const Result r = run("nccl_processes", "3 late", devices(3));
+  EXPECT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_NE(r.output.find("has waited 10 s for rank 1, and goes on waiting"), std::string::npos) << r.output;
+}
+
+class NcclProcessMistakes : public testing::TestWithParam<Mistake> {};
+
+// Nothing of the communicator is left in the system, which the program looks for itself.
+TEST_P(NcclProcessMistakes, are_named_with_ranks_and_line) {
+  const Mistake& m = GetParam();
+  const bool joins = std::string(m.message).find("ncclCommInitRank") != std::string::npos;
+  // A rank that comes when the others have failed to join would wait for them.
+  const bool fails_to_join = joins && std::string(m.kind) == "invalid_launch";
+  const Result r = run("nccl_processes", (fails_to_join ? "2 " : "3 ") + std::string(m.name), devices(3));
+  const std::string mark = joins ? "init" : std::string(m.name) == "crossed" ? "crossed" : "call";
+  const std::string place = "emulator: " + std::string(m.kind) +
+                            " at nccl_processes.cu:" + std::to_string(marked_line("nccl_processes.cu", mark));
+  EXPECT_EQ(r.exit_code, 0) << r.output;
+  for (const std::string& part : {place + "\n", std::string(m.result), std::string(m.message)})
+    EXPECT_NE(r.output.find(part), std::string::npos) << "want " << part << "\n" << r.output;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Nccl, NcclProcessMistakes,
+    testing::Values(
+        Mistake{"missing", "barrier_deadlock", "rank 0: result 5",
+                "ncclCommInitRank of a communicator of 3 ranks hangs: rank 1 never called it; ranks 0 and 2 "
+                "did"},
+        Mistake{"killed", "barrier_deadlock", "rank 2: result 5",
+                "(3 ranks) hangs: rank 1 never called it (its process has ended)"},
+        Mistake{"destroyed", "barrier_deadlock", "rank 2: result 5",
+                "(3 ranks) hangs: rank 1 never called it (it has destroyed its communicator)"},
+        Mistake{"counts", "invalid_launch", "rank 2: result 5",
+                "rank 1 of communicator #1 (3 ranks) calls ncclAllReduce of 99 float32 with ncclSum, rank 0 "
+                "calls ncclAllReduce of 100 float32 with ncclSum at nccl_processes.cu:"},
+        Mistake{"crossed", "barrier_deadlock", "rank 0: result 5",
+                "(it waits in ncclSend of 100 float32 to rank "},
+        Mistake{"other_count", "invalid_launch", "rank 0: result 5",
+                "ncclCommInitRank of rank 1 says 3 ranks, that of rank 0 at nccl_processes.cu:"},
+        Mistake{"twice", "invalid_launch", "rank 0: result 5",
+                "two calls of ncclCommInitRank are for rank 0, the other one at nccl_processes.cu:"}),
+    [](const testing::TestParamInfo<Mistake>& one) { return one.param.name; });
+
 // NVIDIA's user guide, "Using NCCL with CUDA Graphs".
 TEST(Nccl, graphs_with_collectives_and_messages_are_plain_loops) {
   for (const int count : {1, 2, 3, 4}) {

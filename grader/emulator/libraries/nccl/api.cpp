@@ -101,11 +101,6 @@ ncclResult_t join(const char* name, ncclComm_t* made, int ranks, const ncclUniqu
     joining->rank = rank;
     joining->called = bridge().here();
     require_done(cudaGetDevice(&joining->device), "cudaGetDevice");
-    if (!World::instance().is_own(joining->id)) {
-      libraries::say_left_out("NCCL", "ncclCommInitRank with an id that another process made");
-      throw Failure{ncclSystemError,
-                    "the id is another process': the emulator has ranks of one process alone"};
-    }
     result = give([&](Group& group) { group.joining.push_back(std::move(joining)); });
   });
   return checked != ncclSuccess ? checked : result;
@@ -345,6 +340,11 @@ ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* made
     require_comm(comm);
     require_config(config);
     require(made != nullptr, "the place for the communicator is null");
+    if (comm->clique->peers) {
+      warpgrade::libraries::say_left_out("NCCL",
+                                         "ncclCommSplit of a communicator with ranks in several processes");
+      throw Failure{ncclSystemError, "the communicator has ranks in several processes"};
+    }
     require(color >= 0 || color == NCCL_SPLIT_NOCOLOR, "the color is " + std::to_string(color));
     Operation o;
     o.kind = Kind::split;

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -11,60 +10,33 @@
 #include <tuple>
 
 #include "captured_work.h"
-#include "nccl/still_threads.h"
+#include "left_out.h"
+#include "nccl/texts.h"
 
 namespace warpgrade::nccl {
 namespace {
 
 using Mistake = CollectiveBridge::Mistake;
-using std::chrono::steady_clock;
-
-constexpr auto kLook = std::chrono::milliseconds(100);
-constexpr auto kLong = std::chrono::seconds(10);
-constexpr const char* kSameCalls =
-    "Every rank of a communicator makes the same calls in the same order, with the same count, type, "
-    "operation and "
-    "root; a send and its receive have the same count and type.";
-constexpr const char* kGroup =
-    "Every rank has to call it. Where one thread has several ranks, put their calls between ncclGroupStart "
-    "and "
-    "ncclGroupEnd, so that none waits for the next one.";
-
-// "ncclAllReduce of 100 float32 with ncclSum"
-std::string text_of(const Operation& o) {
-  if (o.kind == Kind::split) return o.name;
-  std::string text = std::string(o.name) + " of " + std::to_string(o.count) + " " + name_of(o.type);
-  constexpr const char* kOperations[] = {"ncclSum", "ncclProd", "ncclMax",
-                                         "ncclMin", "ncclAvg",  "a scaled sum"};
-  if (o.kind == Kind::all_reduce || o.kind == Kind::reduce || o.kind == Kind::reduce_scatter)
-    text += std::string(" with ") + kOperations[o.op];
-  if (o.kind == Kind::send) return text + " to rank " + std::to_string(o.root);
-  if (o.kind == Kind::receive) return text + " from rank " + std::to_string(o.root);
-  return o.root < 0 ? text : text + " with root " + std::to_string(o.root);
-}
-
-std::string at(const CallPlace& called) {
-  const std::string place = bridge().place(called);
-  return place.empty() ? "" : " at " + place;
-}
-
-std::string rank_text(const Operation& o) {
-  return "rank " + std::to_string(o.comm->rank);
-}
-
-// "ranks 0, 2 and 3"
-std::string ranks_text(const std::vector<int>& ranks) {
-  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
-  for (size_t k = 0; k < ranks.size(); ++k)
-    text += (k == 0 ? "" : k + 1 == ranks.size() ? " and " : ", ") + std::to_string(ranks[k]);
-  return text;
-}
 
 bool are_alike(const Operation& a, const Operation& b) {
   return std::tie(a.kind, a.count, a.type, a.op, a.root) == std::tie(b.kind, b.count, b.type, b.op, b.root);
 }
 
+// At the line of the first one, or where it is another process's of the second one.
+std::string name_mismatch(const Operation& first, const Operation& second) {
+  const Operation& o = first.is_here() || !second.is_here() ? first : second;
+  const Operation& other = &o == &first ? second : first;
+  const std::string why = rank_text(o) + " of " + o.comm->clique->name() + " calls " + text_of(o) + ", " +
+                          rank_text(other) + " calls " + text_of(other) + at(other);
+  if (o.is_here()) bridge().report(Mistake::mismatch, o.called, why, kSameCalls);
+  return why;
+}
+
 }  // namespace
+
+bool Operation::is_here() const {
+  return !comm->clique->peers || comm->rank == comm->clique->own_rank;
+}
 
 std::string Clique::name() const {
   return "communicator #" + std::to_string(number) + " (" + std::to_string(ranks()) + " ranks)";
@@ -94,13 +66,7 @@ std::string World::new_id() {
     const unsigned word = random();
     std::memcpy(&id[k], &word, 4);
   }
-  const std::lock_guard lock(mutex_);
-  ids_.insert(id);
   return id;
-}
-
-bool World::is_own(const std::string& id) const {
-  return ids_.contains(id);
 }
 
 std::shared_ptr<Clique> World::new_clique(int ranks) {
@@ -125,6 +91,7 @@ bool World::knows(ncclComm_t comm) {
 
 void World::remove(ncclComm_t comm) {
   const std::lock_guard lock(mutex_);
+  if (shared_.erase(comm->clique.get()) != 0) say(*comm->clique, Notice::What::leaves);
   comm->clique->members[static_cast<size_t>(comm->rank)] = nullptr;
   comms_.erase(comm);
   delete comm;
@@ -132,6 +99,7 @@ void World::remove(ncclComm_t comm) {
 
 void World::run(Group& group) {
   group.thread = gettid();
+  group.began = std::chrono::steady_clock::now();
   group.open = group.operations.size() + group.joining.size();
   if (group.open == 0) return;
   std::unique_lock lock(mutex_);
@@ -181,30 +149,38 @@ void World::post(Group& group) {
   for (Clique* clique : touched) go_on(*clique);
 }
 
+// All that wait for this communicator fail.
+void World::refuse(Joining& joining, const std::string& why) {
+  bridge().report(Mistake::mismatch, joining.called, why, kSameInit);
+  const std::vector<Joining*> ranks = std::move(meetings_[joining.id].ranks);
+  meetings_.erase(joining.id);
+  fail(*joining.group, why);
+  for (const Joining* other : ranks) fail(*other->group, why);
+}
+
 void World::join(Joining& joining) {
   Meeting& meeting = meetings_[joining.id];
-  const auto refuse = [&](const std::string& why) {
-    bridge().report(
-        Mistake::mismatch, joining.called, why,
-        "Each rank of 0 to ranks - 1 calls ncclCommInitRank once, with the same id and number of ranks, and "
-        "on a device of its own.");
-    const std::vector<Joining*> ranks = meeting.ranks;
-    meetings_.erase(joining.id);
-    fail(*joining.group, why);
-    for (const Joining* other : ranks) fail(*other->group, why);
-  };
   for (const Joining* other : meeting.ranks) {
     if (other->ranks != joining.ranks)
-      return refuse("ncclCommInitRank of rank " + std::to_string(joining.rank) + " says " +
-                    std::to_string(joining.ranks) + " ranks, that of rank " + std::to_string(other->rank) +
-                    at(other->called) + " says " + std::to_string(other->ranks));
+      return refuse(joining, "ncclCommInitRank of rank " + std::to_string(joining.rank) + " says " +
+                                 std::to_string(joining.ranks) + " ranks, that of rank " +
+                                 std::to_string(other->rank) + at(other->called) + " says " +
+                                 std::to_string(other->ranks));
     if (other->rank == joining.rank)
-      return refuse("two calls of ncclCommInitRank are for rank " + std::to_string(joining.rank) +
-                    ", the other one" + at(other->called));
+      return refuse(joining, "two calls of ncclCommInitRank are for rank " + std::to_string(joining.rank) +
+                                 ", the other one" + at(other->called));
     if (other->device == joining.device)
-      return refuse("ranks " + std::to_string(other->rank) + " and " + std::to_string(joining.rank) +
-                    " of one communicator are both on device " + std::to_string(joining.device));
+      return refuse(joining, "ranks " + std::to_string(other->rank) + " and " + std::to_string(joining.rank) +
+                                 " of one communicator are both on device " + std::to_string(joining.device));
   }
+  if (meeting.peers && !meeting.peers->there().empty()) {
+    libraries::say_left_out("NCCL", "ncclCommInitRank of several ranks in one process and others elsewhere");
+    return refuse(joining, "ranks " + std::to_string(meeting.ranks[0]->rank) + " and " +
+                               std::to_string(joining.rank) + " are in one process, rank " +
+                               std::to_string(meeting.peers->there()[0].rank) +
+                               " is in another: the emulator has all in one, or each in one of its own");
+  }
+  meeting.peers = nullptr;
   meeting.ranks.push_back(&joining);
   if (static_cast<int>(meeting.ranks.size()) < joining.ranks) return;
   const auto clique = new_clique(joining.ranks);
@@ -220,6 +196,7 @@ void World::join(Joining& joining) {
 void World::put(Operation& o) {
   Clique& clique = *o.comm->clique;
   if (clique.failed != ncclSuccess) return fail(*o.group, clique.name() + " has failed before");
+  if (clique.peers && o.comm->rank == clique.own_rank) tell_others(o);
   if (o.is_to_one()) {
     const bool sends = o.kind == Kind::send;
     const std::pair way = sends ? std::pair{o.comm->rank, o.root} : std::pair{o.root, o.comm->rank};
@@ -229,13 +206,21 @@ void World::put(Operation& o) {
   auto& own = clique.collectives[static_cast<size_t>(o.comm->rank)];
   const size_t place = own.size();
   own.push_back(&o);
+  // A process may hear of the next call before it has heard of all the ones before.
+  if (clique.peers && place != 0) return;
   for (const auto& others : clique.collectives) {
     if (others.size() <= place || are_alike(*others[place], o)) continue;
-    const Operation& other = *others[place];
-    const std::string why = rank_text(o) + " of " + clique.name() + " calls " + text_of(o) + ", " +
-                            rank_text(other) + " calls " + text_of(other) + at(other.called);
-    bridge().report(Mistake::mismatch, o.called, why, kSameCalls);
-    return fail(clique, why);
+    return fail(clique, name_mismatch(o, *others[place]));
+  }
+}
+
+void World::compare_next(Clique& clique) {
+  const Operation* first = nullptr;
+  for (const auto& queue : clique.collectives) {
+    if (queue.empty()) continue;
+    if (first != nullptr && !are_alike(*first, *queue.front()))
+      return fail(clique, name_mismatch(*queue.front(), *first));
+    if (first == nullptr) first = queue.front();
   }
 }
 
@@ -251,20 +236,18 @@ void World::go_on(Clique& clique) {
     carry_out(ranks);
     for (Operation* one : ranks) {
       for (Operation* other : ranks) {
-        if (one < other && one->calls) bridge().meet(*one->calls, *other->calls);
+        if (one < other && one->calls && other->calls) bridge().meet(*one->calls, *other->calls);
       }
     }
     for (Operation* one : ranks) done(*one);
+    if (clique.peers) compare_next(clique);
   }
   for (auto& [way, sends] : clique.sends) {
     auto& receives = clique.receives[way];
     while (clique.failed == ncclSuccess && !sends.empty() && !receives.empty()) {
       Operation &from = *sends.front(), &to = *receives.front();
       if (from.count != to.count || from.type != to.type) {
-        const std::string why = rank_text(to) + " of " + clique.name() + " calls " + text_of(to) + ", " +
-                                rank_text(from) + " calls " + text_of(from) + at(from.called);
-        bridge().report(Mistake::mismatch, to.called, why, kSameCalls);
-        return fail(clique, why);
+        return fail(clique, name_mismatch(to, from));
       }
       sends.pop_front();
       receives.pop_front();
@@ -274,9 +257,10 @@ void World::go_on(Clique& clique) {
 }
 
 void World::send(Operation& from, Operation& to) {
-  if (from.from.bytes != 0) std::memmove(to.host_to, from.host_from, from.from.bytes);
+  if (from.from.bytes != 0 && to.host_to != nullptr)
+    std::memmove(to.host_to, from.host_from, from.from.bytes);
   bridge().written(to.to);
-  bridge().meet(*from.calls, *to.calls);
+  if (from.calls && to.calls) bridge().meet(*from.calls, *to.calls);
   done(from);
   done(to);
 }
@@ -285,8 +269,9 @@ void World::carry_out(const std::vector<Operation*>& ranks) {
   const Operation& first = *ranks.front();
   if (first.kind == Kind::split) return split(ranks);
   const size_t n = ranks.size(), block = first.count * bytes_of(first.type);
-  const auto copy = [&](uint8_t* to, const uint8_t* from) {
-    if (block != 0) std::memmove(to, from, block);
+  // What is written in another process is null here.
+  const auto copy = [&](uint8_t* to, size_t to_block, const uint8_t* from, size_t from_block) {
+    if (block != 0 && to != nullptr) std::memmove(to + to_block * block, from + from_block * block, block);
   };
   const auto root = static_cast<size_t>(std::max(first.root, 0));
   std::vector<const uint8_t*> from;
@@ -298,7 +283,9 @@ void World::carry_out(const std::vector<Operation*>& ranks) {
     scalars.push_back(o->scalar);
   }
   const auto reduced = [&](std::vector<uint8_t*> targets) {
-    if (first.count != 0) reduce(from, targets, first.count, first.type, first.op, scalars);
+    std::erase(targets, nullptr);
+    if (first.count != 0 && !targets.empty())
+      reduce(from, targets, first.count, first.type, first.op, scalars);
   };
   switch (first.kind) {
     case Kind::all_reduce:
@@ -314,22 +301,22 @@ void World::carry_out(const std::vector<Operation*>& ranks) {
       }
       break;
     case Kind::broadcast:
-      for (uint8_t* target : to) copy(target, from[root]);
+      for (uint8_t* target : to) copy(target, 0, from[root], 0);
       break;
     case Kind::all_gather:
       for (size_t k = 0; k < n; ++k) {
-        for (uint8_t* target : to) copy(target + k * block, from[k]);
+        for (uint8_t* target : to) copy(target, k, from[k], 0);
       }
       break;
     case Kind::gather:
-      for (size_t k = 0; k < n; ++k) copy(to[root] + k * block, from[k]);
+      for (size_t k = 0; k < n; ++k) copy(to[root], k, from[k], 0);
       break;
     case Kind::scatter:
-      for (size_t k = 0; k < n; ++k) copy(to[k], from[root] + k * block);
+      for (size_t k = 0; k < n; ++k) copy(to[k], 0, from[root], k);
       break;
     default:  // all to all
       for (size_t k = 0; k < n; ++k) {
-        for (size_t j = 0; j < n; ++j) copy(to[j] + k * block, from[k] + j * block);
+        for (size_t j = 0; j < n; ++j) copy(to[j], k, from[k], j);
       }
   }
   for (const Operation* o : ranks) bridge().written(o->to);
@@ -364,7 +351,9 @@ void World::fail(Group& group, const std::string& why) {
   group.why = why;
   for (const auto& joining : group.joining) {
     const auto found = meetings_.find(joining->id);
-    if (found != meetings_.end()) std::erase(found->second.ranks, joining.get());
+    if (found == meetings_.end()) continue;
+    std::erase(found->second.ranks, joining.get());
+    if (found->second.ranks.empty()) found->second.peers = nullptr;
   }
   for (const auto& operation : group.operations) fail(*operation->comm->clique, why);
   ++changes_;
@@ -384,117 +373,6 @@ void World::fail(Clique& clique, const std::string& why) {
   for (auto& [way, queue] : clique.sends) take(queue);
   for (auto& [way, queue] : clique.receives) take(queue);
   for (Group* group : groups) fail(*group, why);
-}
-
-std::set<pid_t> World::waiting_threads() const {
-  std::set<pid_t> threads;
-  for (const Group* group : waiting_) {
-    if (group->open != 0 && group->result == ncclSuccess) threads.insert(group->thread);
-  }
-  return threads;
-}
-
-void World::wait(Group& group, std::unique_lock<std::mutex>& lock) {
-  const auto began = steady_clock::now();
-  bool is_told = false;
-  std::optional<std::map<pid_t, uint64_t>> before;
-  uint64_t changes = 0;
-  while (group.open != 0 && group.result == ncclSuccess) {
-    changed_.wait_for(lock, kLook);
-    if (group.open == 0 || group.result != ncclSuccess) return;
-    // Twice the same: nobody has run in between, and nobody ever will.
-    const auto now = still_threads(waiting_threads());
-    if (now && before && *now == *before && changes == changes_) {
-      name_what_misses();
-      if (group.result == ncclSuccess) fail(group, "other ranks never call");
-      return;
-    }
-    before = now;
-    changes = changes_;
-    if (is_told || steady_clock::now() - began < kLong) continue;
-    is_told = true;
-    const bool joins = group.operations.empty();
-    const CallPlace& called = joins ? group.joining.front()->called : group.operations.front()->called;
-    std::fprintf(stderr, "emulator: %s%s has waited 10 s for other ranks, and goes on waiting\n",
-                 joins ? "ncclCommInitRank" : group.operations.front()->name, at(called).c_str());
-  }
-}
-
-void World::name_what_misses() {
-  std::set<Clique*> cliques;
-  for (const Group* group : waiting_) {
-    for (const auto& operation : group->operations) cliques.insert(operation->comm->clique.get());
-  }
-  const auto meetings = meetings_;
-  for (const auto& [id, meeting] : meetings) {
-    if (meeting.ranks.empty()) continue;
-    std::vector<int> there, missing;
-    for (const Joining* one : meeting.ranks) there.push_back(one->rank);
-    for (int rank = 0; rank < meeting.ranks[0]->ranks; ++rank) {
-      if (std::find(there.begin(), there.end(), rank) == there.end()) missing.push_back(rank);
-    }
-    std::sort(there.begin(), there.end());
-    const std::string why = "ncclCommInitRank of a communicator of " +
-                            std::to_string(meeting.ranks[0]->ranks) + " ranks hangs: " + ranks_text(missing) +
-                            " never called it; " + ranks_text(there) +
-                            " did, and no thread of the program can go on";
-    const bool is_alone = meeting.ranks.size() == 1 && !meeting.ranks[0]->group->is_of_several;
-    bridge().report(
-        Mistake::hang, meeting.ranks[0]->called, why,
-        is_alone
-            ? "Call it in a thread for each rank, or for all ranks of a thread between ncclGroupStart and "
-              "ncclGroupEnd. The emulator has no ranks in other processes."
-            : "Every rank of 0 to ranks - 1 calls ncclCommInitRank.");
-    for (const Joining* one : meeting.ranks) fail(*one->group, why);
-  }
-  for (Clique* clique : cliques) name_what_misses(*clique);
-}
-
-void World::name_what_misses(Clique& clique) {
-  if (clique.failed != ncclSuccess) return;
-  std::string first_why;
-  const auto tell = [&](const CallPlace& called, const std::string& why, bool alone) {
-    bridge().report(Mistake::hang, called, why, alone ? kGroup : kSameCalls);
-    if (first_why.empty()) first_why = why;
-  };
-  // What a rank that misses waits for in their place.
-  const auto excuse = [&](int rank) -> std::string {
-    if (clique.members[static_cast<size_t>(rank)] == nullptr) return " (it has destroyed its communicator)";
-    for (const auto* queues : {&clique.sends, &clique.receives}) {
-      for (const auto& [way, queue] : *queues) {
-        for (const Operation* o : queue) {
-          if (o->comm->rank == rank) return " (it waits in " + text_of(*o) + at(o->called) + ")";
-        }
-      }
-    }
-    const auto& queue = clique.collectives[static_cast<size_t>(rank)];
-    return queue.empty() ? "" : " (it waits in " + text_of(*queue.front()) + at(queue.front()->called) + ")";
-  };
-  std::vector<int> there, missing;
-  for (int rank = 0; rank < clique.ranks(); ++rank)
-    (clique.collectives[static_cast<size_t>(rank)].empty() ? missing : there).push_back(rank);
-  if (!there.empty()) {
-    const Operation& o = *clique.collectives[static_cast<size_t>(there.front())].front();
-    std::string others;
-    for (const int rank : missing) others += excuse(rank);
-    tell(o.called,
-         text_of(o) + " of " + clique.name() + " hangs: " + ranks_text(missing) + " never called it" +
-             others + "; " + ranks_text(there) + " did, and no thread of the program can go on",
-         !o.group->is_of_several);
-  }
-  for (const auto* queues : {&clique.sends, &clique.receives}) {
-    for (const auto& [way, queue] : *queues) {
-      if (queue.empty()) continue;
-      const Operation& o = *queue.front();
-      const char* other = o.kind == Kind::send ? "ncclRecv from" : "ncclSend to";
-      tell(o.called,
-           "rank " + std::to_string(o.comm->rank) + " of " + clique.name() + " hangs in " + text_of(o) +
-               ": rank " + std::to_string(o.root) + " has no " + other + " rank " +
-               std::to_string(o.comm->rank) + excuse(o.root) + ", and no thread of the program can go on",
-           !o.group->is_of_several);
-    }
-  }
-  if (!first_why.empty()) fail(clique, first_why);
 }
 
 }  // namespace warpgrade::nccl

@@ -1,5 +1,9 @@
 // The communicators of this process, and the calls of their ranks, which meet here.
 //
+// A communicator has all its ranks in this process, or one here and each other in a process of its own. Of a rank
+// elsewhere the calls come with what they read. They are put beside the calls of this process's ranks; each process
+// then carries out what it has to write.
+//
 // The emulator carries out what a stream gets when it is called. So a call waits in its thread until the ranks that
 // it needs have called as well, which NVIDIA's documentation allows ("Group Calls": every NCCL call may have to
 // block). When no thread of the process can go on any more, what misses is named and the calls fail.
@@ -7,6 +11,7 @@
 #include <sys/types.h>
 
 #include <array>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <map>
@@ -20,6 +25,7 @@
 
 #include "backend/collective_bridge.h"
 #include "nccl/elements.h"
+#include "nccl/peers.h"
 
 namespace warpgrade::nccl {
 
@@ -45,6 +51,9 @@ enum class Kind : uint8_t {
 
 struct Group;
 
+constexpr auto kLook = std::chrono::milliseconds(100);
+constexpr auto kLong = std::chrono::seconds(10);
+
 // A call of a rank.
 struct Operation {
   Kind kind = Kind::all_reduce;
@@ -62,9 +71,11 @@ struct Operation {
   int color = 0, key = 0;  // of a split
   ncclComm_t* made = nullptr;
   CallPlace called;
+  std::string elsewhere;  // the place of a call in another process
   Group* group = nullptr;
   std::shared_ptr<CollectiveBridge::Calls> calls;  // with the others of its rank's group
 
+  bool is_here() const;  // of a rank in this process
   bool is_to_one() const { return kind == Kind::send || kind == Kind::receive; }
 };
 
@@ -81,10 +92,19 @@ struct Group {
   std::vector<std::unique_ptr<Operation>> operations;
   std::vector<std::unique_ptr<Joining>> joining;
   pid_t thread = 0;
+  std::chrono::steady_clock::time_point began{};
   bool is_of_several = false;  // ncclGroupStart was called
   size_t open = 0;
   ncclResult_t result = ncclSuccess;
   std::string why;
+};
+
+// A call of a rank in another process.
+struct Told {
+  Notice notice;
+  Operation operation;
+  Group group;
+  Bytes bytes;
 };
 
 struct Clique {
@@ -93,9 +113,15 @@ struct Clique {
   std::vector<std::deque<Operation*>> collectives;
   std::map<std::pair<int, int>, std::deque<Operation*>> sends, receives;  // by sender and receiver
   ncclResult_t failed = ncclSuccess;
+  // Of one with ranks in other processes:
+  std::unique_ptr<Peers> peers;
+  int own_rank = 0;
+  std::vector<std::shared_ptr<ncclComm>> elsewhere;  // by rank
+  std::vector<std::unique_ptr<Told>> told;
 
   int ranks() const { return static_cast<int>(members.size()); }
-  std::string name() const;  // "communicator #1 (4 ranks)"
+  bool has_left(int rank) const;  // its process has ended, or it has destroyed its communicator
+  std::string name() const;       // "communicator #1 (4 ranks)"
 };
 
 class World {
@@ -103,7 +129,6 @@ class World {
   static World& instance();
 
   std::string new_id();
-  bool is_own(const std::string& id) const;
   ncclComm_t add(const std::shared_ptr<Clique>& clique, int rank, int device);
   std::shared_ptr<Clique> new_clique(int ranks);
   bool knows(ncclComm_t comm);
@@ -114,12 +139,19 @@ class World {
  private:
   struct Meeting {
     std::vector<Joining*> ranks;
+    std::unique_ptr<Peers> peers;  // of a rank that is alone in this process
+
+    std::vector<int> there() const;
+    std::vector<int> missing() const;
+    bool is_alone() const { return ranks.size() == 1 && ranks[0]->ranks > 1; }
   };
 
   void post(Group& group);
   void join(Joining& joining);
+  void refuse(Joining& joining, const std::string& why);
   void put(Operation& operation);
   void go_on(Clique& clique);
+  void compare_next(Clique& clique);
   void carry_out(const std::vector<Operation*>& ranks);
   void split(const std::vector<Operation*>& ranks);
   void send(Operation& from, Operation& to);
@@ -129,7 +161,22 @@ class World {
   void wait(Group& group, std::unique_lock<std::mutex>& lock);
   std::set<pid_t> waiting_threads() const;
   void name_what_misses();
+  void name_what_misses(const Meeting& meeting);
   void name_what_misses(Clique& clique);
+  void tell_of_long_wait(const Group& group);
+
+  // --- ranks in other processes (processes.cpp) ---
+  bool has_to_wait(const Group& group) const;
+  bool waits_for_processes(const Group& group) const;
+  bool may_come_from_elsewhere();
+  void pause(const Group& group, std::unique_lock<std::mutex>& lock);
+  void serve();
+  void look_for_ranks(Joining& joining, Meeting& meeting);
+  void join_with(Joining& joining, Meeting& meeting, const std::vector<Hello>& others);
+  void tell_others(const Operation& operation);
+  void take(Clique& clique, int rank, const Notice& notice, Bytes&& bytes);
+  void name_who_has_left(Clique& clique);
+  static void say(Clique& clique, Notice::What what);
 
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -137,8 +184,9 @@ class World {
   int last_number_ = 0;
   std::set<ncclComm_t> comms_;
   std::map<std::string, Meeting> meetings_;  // by id
-  std::set<std::string> ids_;
+  std::set<Clique*> shared_;                 // with ranks in other processes
   std::set<Group*> waiting_;
+  std::unique_ptr<StuckMark> stuck_;
 };
 
 }  // namespace warpgrade::nccl

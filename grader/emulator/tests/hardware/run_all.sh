@@ -30,6 +30,7 @@ nccl_host nccl_host 0 seed=1
 nccl_jacobi nccl_jacobi 0 nccl
 peer_jacobi nccl_jacobi 0 peer
 nccl_graphs nccl_graphs 0
+nccl_processes nccl_processes 0 2
 cufft_host cufft_host 0
 cusparse_host cusparse_host 0
 cusparse_in_graphs cusparse_host 0 captured
