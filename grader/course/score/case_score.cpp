@@ -76,9 +76,13 @@ void score_limit(const Policy& policy, const Record& record, const json& limit, 
   result.line["limit_status"] = reached.status;
   result.limit_share = reached.share;
 }
+std::string language_of(const Record* record) {
+  return record == nullptr ? "" : record->submission.language;
+}
+
 void score_case_limit(const Policy& policy, const Run& run, const Case& spec, const Record* record,
                       KnownRates& rates, CaseScore& result) {
-  const auto threshold = policy.limit_thresholds_for(device_of(run, record)).of(spec);
+  const auto threshold = policy.limit_threshold_of(spec, device_of(run, record), language_of(record));
   result.has_limit = threshold.has_value() && policy.limit_points > 0;
   if (result.has_limit) {
     result.line["limit_threshold"] = *threshold;
@@ -135,7 +139,7 @@ CaseScore score_case(const Policy& policy, const Run& run, const Case& spec, con
   if (record != nullptr) score_writers(policy, *record, result);
   if (!spec.is_speed()) return result;
   score_case_limit(policy, run, spec, record, rates, result);
-  const auto threshold = policy.thresholds_for(device_of(run, record)).of(spec);
+  const auto threshold = policy.threshold_of(spec, device_of(run, record), language_of(record));
   if (!threshold) return result;
   result.has_threshold = true;
   result.line["threshold"] = *threshold;

@@ -194,6 +194,16 @@ void read_gpu_thresholds(const Place& root, const PolicyVocabulary& known, Polic
   }
 }
 
+// `thresholds_by_language: {python: {...}}`.
+void read_language_thresholds(const Place& place, const PolicyVocabulary& known, Policy& policy) {
+  if (!place.defined()) return;
+  place.only({"python"});
+  const Place python = place["python"];
+  read_thresholds(python, known, policy, policy.python_thresholds, policy.python_limit_thresholds);
+  if (policy.python_thresholds.empty() && policy.python_limit_thresholds.empty())
+    python.fail("thresholds as `thresholds` has them");
+}
+
 // A case calls a program seven times or more; what one call may take at most, all may take three times.
 constexpr double kCallsOfCase = 3;
 
@@ -407,6 +417,7 @@ Policy parse_policy(const std::string& text, const std::string& file, const Poli
              "thresholds",
              "measured_on",
              "thresholds_by_gpu",
+             "thresholds_by_language",
              "visibility",
              "late",
              "host_isolation",
@@ -457,6 +468,7 @@ Policy parse_policy(const std::string& text, const std::string& file, const Poli
   read_values_of_cases(root, words, policy);
   read_thresholds(root["thresholds"], known, policy, policy.thresholds, policy.limit_thresholds);
   read_gpu_thresholds(root, known, policy);
+  read_language_thresholds(root["thresholds_by_language"], known, policy);
   if (policy.limit_points > 0 && policy.limit_thresholds.empty() && policy.gpu_limit_thresholds.empty())
     points["limit"].refuse(
         "no case has a share of the limit to reach: give thresholds: {baseline: {...}, limit: {default: "

@@ -147,10 +147,17 @@ struct Policy {
   // Shares of the limit, 0 to 1: for every GPU, since the limit is each GPU's own, and where one has others.
   Thresholds limit_thresholds;
   std::map<std::string, Thresholds> gpu_limit_thresholds;
+  // Of submissions in Python, case by case in the place of all others.
+  Thresholds python_thresholds, python_limit_thresholds;
 
   // Those for a device as CUDA names it ("NVIDIA H100 80GB HBM3"); "" is no known one.
   const Thresholds& thresholds_for(const std::string& device) const;
   const Thresholds& limit_thresholds_for(const std::string& device) const;
+  // A case's own for a submission in this language, as records call it ("Python", "" for CUDA).
+  std::optional<double> threshold_of(const Case& spec, const std::string& device,
+                                     const std::string& language) const;
+  std::optional<double> limit_threshold_of(const Case& spec, const std::string& device,
+                                           const std::string& language) const;
   // That they are another model's, in a sentence for people; empty where they are its own.
   std::string thresholds_note(const std::string& device) const;
 

@@ -46,6 +46,26 @@ const Policy::Thresholds& Policy::limit_thresholds_for(const std::string& device
   return nearest(limit_thresholds, 0, gpu_limit_thresholds, device);
 }
 
+namespace {
+
+std::optional<double> own_or(const Policy::Thresholds& python, const Policy::Thresholds& all,
+                             const Case& spec, const std::string& language) {
+  const std::optional<double> own = language == "Python" ? python.of(spec) : std::nullopt;
+  return own ? own : all.of(spec);
+}
+
+}  // namespace
+
+std::optional<double> Policy::threshold_of(const Case& spec, const std::string& device,
+                                           const std::string& language) const {
+  return own_or(python_thresholds, thresholds_for(device), spec, language);
+}
+
+std::optional<double> Policy::limit_threshold_of(const Case& spec, const std::string& device,
+                                                 const std::string& language) const {
+  return own_or(python_limit_thresholds, limit_thresholds_for(device), spec, language);
+}
+
 std::string Policy::thresholds_note(const std::string& device) const {
   if (measured_on.empty() || thresholds.empty() || device.empty()) return "";
   if (&thresholds_for(device) != &thresholds || gpu_match(measured_on, device) > 0) return "";

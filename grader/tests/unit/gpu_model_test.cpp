@@ -60,6 +60,22 @@ TEST(Score, ThresholdsAreThoseOfTheGpuThatMeasured) {
   EXPECT_EQ(threshold_on("NVIDIA H100 PCIe"), 8.0);
 }
 
+// A case without a threshold of the language's own keeps the GPU's.
+TEST(Score, ThresholdsOfALanguageComeBeforeTheGpus) {
+  const Policy both =
+      policy(std::string(kPolicy) + kByGpu + "thresholds_by_language: {python: {arxiv-k32: 1.5}}\n");
+  const auto threshold_of = [&](const std::string& case_policy, const std::string& language) -> double {
+    json measured = timed(2.9, 3.0, 3.1);
+    if (!language.empty()) measured["submission"]["language"] = language;
+    const std::vector<Record> records{record("cora-k32", "accepted"), measured};
+    const Policy of = case_policy.empty() ? both : policy(std::string(kPolicy) + kByGpu + case_policy);
+    return only(score(of, run_on("NVIDIA H100 PCIe"), records)).at("cases")[1].at("threshold");
+  };
+  EXPECT_EQ(threshold_of("", "Python"), 1.5);
+  EXPECT_EQ(threshold_of("", ""), 8.0);
+  EXPECT_EQ(threshold_of("thresholds_by_language: {python: {cora-k32: 1.5}}\n", "Python"), 8.0);
+}
+
 TEST(Score, ARecordsOwnGpuComesBeforeTheRuns) {
   json on_h100 = timed(2.9, 3.0, 3.1);
   on_h100["device"] = {{"name", "NVIDIA H100 80GB HBM3"}};

@@ -83,6 +83,8 @@ TEST(Policy, GpuModelsAreNamesWithThresholdsOfTheirOwn) {
   const auto with = [](const char* more) { return std::string(kPolicy) + more; };
   expect_refused(with("measured_on: '--'\n"), "expected a GPU model");
   expect_refused(with("thresholds_by_gpu: [H100]\n"), "a map from GPU model to thresholds");
+  expect_refused(with("thresholds_by_language: {rust: {cora: {32: 1}}}\n"), "python");
+  expect_refused(with("thresholds_by_language: {python: {}}\n"), "thresholds as `thresholds` has them");
   expect_refused(with("thresholds_by_gpu: {H100: {}}\n"), "thresholds as `thresholds` has them");
   expect_refused(with("thresholds_by_gpu: {H100: {corra: {32: 1}}}\n"), "cora");
   expect_refused(with("measured_on: H200\nthresholds_by_gpu: {h200: {cora: {32: 1}}}\n"),
