@@ -119,6 +119,7 @@ void Avx512Emitter::check_row_order(const Access& a, Label& closer) {
   vpbroadcastd(zmm31, dword[rdx + kUnitBytes]);
   vpcmpud(k7, zmm28, zmm31, kNotLess);
   kortestw(k7, k7);
+  if (a.access_bytes() > kUnitBytes) return jnz(closer, T_NEAR);  // it would be two kilobytes of code
   jz(ordered, T_NEAR);
   first_lane(a);
   vpbroadcastd(zmm30, broadcast32(kThreadMask));

@@ -14,9 +14,9 @@
 namespace warpgrade::emu {
 namespace {
 
-constexpr size_t kMostInstructions = 20000;  // of a kernel that is compiled
-constexpr size_t kBytesAnInstruction = 1500, kBytesAnInstructionAvx2 = 4000, kSpareBytes = 1 << 16;
-constexpr size_t kMostBytes = 64 << 20;  // of a process, in all kernels
+constexpr size_t kMostInstructions = 20000;                          // of a kernel that is compiled
+constexpr size_t kBytesAnInstruction = 4000, kSpareBytes = 1 << 16;  // what is not used is given back
+constexpr size_t kMostBytes = 64 << 20;                              // of a process, in all kernels
 
 // Where the interpreter takes over, and which registers it finds as scalars.
 void describe_blocks(const Flow& flow, NativeCode& code) {
@@ -43,8 +43,7 @@ std::unique_ptr<NativeCode> compile(const Program& program, const NativeMode& mo
   code->block_at.assign(program.code.size(), Flow::kNone);
   describe_blocks(flow, *code);
   const bool wide = native_level() == NativeLevel::avx512;
-  code->memory =
-      CodeMemory(program.code.size() * (wide ? kBytesAnInstruction : kBytesAnInstructionAvx2) + kSpareBytes);
+  code->memory = CodeMemory(program.code.size() * kBytesAnInstruction + kSpareBytes);
   if (code->memory.data() == nullptr) throw std::runtime_error("no memory for code");
   std::unique_ptr<Emitter> emitter;
   if (wide) {
