@@ -53,6 +53,21 @@ TEST(SuitePatterns, right_ones_give_no_finding) {
   }
 }
 
+// Several workers remember what they write, by rows and word by word, and the launch runs again by one.
+TEST(UndoneLaunch, leaves_what_one_worker_leaves) {
+  const std::string place =
+      "global_race at undone_launch.cu:" + std::to_string(marked_line("undone_launch.cu", "race", "// ")) +
+      " ";
+  for (const char* environment :
+       {"WARPEMU_THREADS=1", "WARPEMU_THREADS=2", "WARPEMU_THREADS=4", "WARPEMU_THREADS=4 WARPEMU_NATIVE=0",
+        "WARPEMU_THREADS=3 WARPEMU_NATIVE=always", "WARPEMU_THREADS=3 WARPEMU_ISA=v3"}) {
+    const Result r = run("undone_launch", "", std::string(kEveryCheck) + " " + environment);
+    EXPECT_EQ(r.exit_code, 0) << r.output;
+    EXPECT_NE(r.output.find("0 elements wrong, total right"), std::string::npos) << environment << r.output;
+    EXPECT_NE(r.output.find(place), std::string::npos) << environment << r.output;
+  }
+}
+
 struct Pattern {
   const char* name;
   const char* kind;

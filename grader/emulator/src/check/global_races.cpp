@@ -232,7 +232,9 @@ struct GlobalRaces::GroupedRow {
   uint64_t first;
   GlobalRow row;
   const uint32_t* since;  // of the first lane on
-  bool stores, remembers;
+  bool stores;
+  const Allocation& allocation;
+  UndoLog* undo;  // where what the words held before the launch is to be remembered
 
   uint32_t lanes_a_group() const { return Stamps::kGroup / row.words_a_lane; }
   uint32_t groups() const { return kLanes / lanes_a_group(); }
@@ -265,6 +267,20 @@ bool GlobalRaces::is_harmless_group(const GroupedRow& g, const Stamps& stamps, u
   return true;
 }
 
+// Remembers what the row's k-th group held before the launch's first write of it, as remember_first_write() of a word.
+// False: its words have stamps of their own.
+bool GlobalRaces::remember_group(const GroupedRow& g, uint32_t k) const {
+  const Stamps& writes = g.shadow.writes;
+  const uint64_t group = g.first + k;
+  if (writes.is_whole(group, launch_)) return true;
+  if (writes.groups()[group].launch() == launch_) return false;
+  for (uint64_t word = group * Stamps::kGroup; word < (group + 1) * Stamps::kGroup; ++word)
+    g.undo->remember(g.allocation, word * kWord, kWord);
+  if (writes.claim(group, launch_, g.stamp(k))) return true;
+  g.undo->forget_last(Stamps::kGroup);
+  return false;
+}
+
 // Remembers that groups were read: a row of them, or one.
 void GlobalRaces::note_read_group(const GroupedRow& g, uint32_t k) const {
   const Stamps& reads = g.shadow.reads;
@@ -290,7 +306,7 @@ void GlobalRaces::note_read_groups(const GroupedRow& g) const {
 bool GlobalRaces::pass_group(const GroupedRow& g) const {
   const Stamps &writes = g.shadow.writes, &reads = g.shadow.reads;
   if (!is_harmless_group(g, writes, 0) || (g.stores && !is_harmless_group(g, reads, 0))) return false;
-  if (g.remembers && !writes.is_whole(g.first, launch_)) return false;
+  if (g.undo != nullptr && !remember_group(g, 0)) return false;
   if (g.stores) {
     writes.groups()[g.first] = g.stamp(0);
   } else {
@@ -312,9 +328,8 @@ bool GlobalRaces::pass_groups(const GroupedRow& g) const {
   for (uint32_t k = 0; k < g.groups() && !no_doubts; ++k) {
     if (!is_harmless_group(g, writes, k) || (g.stores && !is_harmless_group(g, reads, k))) return false;
   }
-  // What the words held before the launch is still to be remembered.
-  for (uint32_t k = 0; k < g.groups() && g.remembers; ++k) {
-    if (!writes.is_whole(g.first + k, launch_)) return false;
+  for (uint32_t k = 0; k < g.groups() && g.undo != nullptr; ++k) {
+    if (!remember_group(g, k)) return false;
   }
   if (!g.stores) {
     note_read_groups(g);
@@ -366,7 +381,8 @@ bool GlobalRaces::pass_row(Warp& w, const Inst& i, uint32_t bytes, AccessKind ki
   if (row.stride != 0 && first % Stamps::kGroup == 0 && Stamps::kGroup % words_a_lane == 0) {
     const GlobalRow in_groups = {Stamps::whole(mine, words_a_lane), all_since, words_a_lane, true,
                                  in_row.between_blocks};
-    if (pass_groups({*shadow, first / Stamps::kGroup, in_groups, since.data(), stores, remembers}))
+    if (pass_groups({*shadow, first / Stamps::kGroup, in_groups, since.data(), stores, *allocation,
+                     remembers ? w.worker->undo : nullptr}))
       return true;
   }
   const uint32_t words = lanes * words_a_lane;
@@ -466,7 +482,8 @@ void GlobalRaces::check_lanes(Warp& w, const Inst& i, uint32_t bytes, AccessKind
     if (const uint32_t count = is_plain ? lanes_of_group(x, m, l, offset, bytes) : 0; count != 0) {
       const GlobalRow row = {Stamps::whole(mine, words_a_lane), all_since, words_a_lane, true,
                              looks_between_blocks()};
-      if (pass_group({shadow, offset / (Stamps::kGroup * kWord), row, &since[l], stores, remembers})) {
+      if (pass_group({shadow, offset / (Stamps::kGroup * kWord), row, &since[l], stores, allocation,
+                      remembers ? w.worker->undo : nullptr})) {
         m &= ~(((1u << count) - 1) << l) | 1u << l;  // the loop takes lane l away
         continue;
       }

@@ -51,6 +51,7 @@ class GlobalRaces {
   void note_read_groups(const GroupedRow& row) const;
   void note_read_group(const GroupedRow& row, uint32_t k) const;
   bool pass_group(const GroupedRow& row) const;
+  bool remember_group(const GroupedRow& row, uint32_t k) const;
   void note_read(const Stamps& reads, uint64_t word, const GlobalStamp& mine) const;
 
   void look_closer(const LaneAccess& a, uint64_t word, const GlobalShadow& shadow, const GlobalStamp& write,

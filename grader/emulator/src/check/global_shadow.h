@@ -1,6 +1,7 @@
 // What racecheck remembers of global memory: the last write and the last read of each word of an allocation that
 // kernels write. Where a warp reads or writes side by side, which is the rule, one stamp stands for eight words.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 
 namespace warpgrade::emu {
@@ -53,6 +54,22 @@ class Stamps {
     return stamp;
   }
 
+  // A group that nobody has accessed in this launch gets the stamp. False: somebody was first. Workers may come at once:
+  // the half with block and launch decides.
+  bool claim(uint64_t group, uint32_t launch, const GlobalStamp& stamp) const {
+    static_assert(offsetof(GlobalStamp, block) % sizeof(uint64_t) == 0);
+    GlobalStamp& of_group = groups_[group];
+    auto* half = reinterpret_cast<uint64_t*>(&of_group.block);
+    uint64_t seen = __atomic_load_n(half, __ATOMIC_ACQUIRE), claimed;
+    if (seen >> 36 == launch) return false;
+    __builtin_memcpy(&claimed, &stamp.block, sizeof claimed);
+    if (!__atomic_compare_exchange_n(half, &seen, claimed, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+      return false;
+    of_group.when = stamp.when;
+    of_group.whom = stamp.whom;
+    return true;
+  }
+
   // A word's own stamp, to be read or written: its group is opened.
   GlobalStamp& open(uint64_t word, uint32_t launch) const {
     open_group(word / kGroup, launch);
@@ -71,12 +88,10 @@ class Stamps {
   static uint32_t words_a_lane(const GlobalStamp& group) { return group.launch_and_bytes & 15; }
 
   void open_group(uint64_t group, uint32_t launch) const {
-    const GlobalStamp was = groups_[group];
-    if (was.launch() == launch && words_a_lane(was) == 0) return;
-    if (was.launch() == launch) {
-      for (uint32_t k = 0; k < kGroup; ++k) words_[group * kGroup + k] = at(group * kGroup + k, launch);
-    }
-    groups_[group] = {0, 0, 0, launch << 4};
+    const GlobalStamp opened = {0, 0, 0, launch << 4};
+    if (claim(group, launch, opened) || words_a_lane(groups_[group]) == 0) return;
+    for (uint32_t k = 0; k < kGroup; ++k) words_[group * kGroup + k] = at(group * kGroup + k, launch);
+    groups_[group] = opened;
   }
 
   GlobalStamp *words_ = nullptr, *groups_ = nullptr;

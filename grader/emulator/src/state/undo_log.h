@@ -19,12 +19,15 @@ class UndoLog {
     Word word{reinterpret_cast<uint64_t>(allocation.host(allocation.begin)) + offset, 0, 0, 0,
               static_cast<uint8_t>(bytes)};
     std::memcpy(&word.value, reinterpret_cast<const void*>(word.host), bytes);
-    for (uint32_t k = 0; allocation.initialized && k < bytes; ++k)
-      word.written |= uint8_t(allocation.initialized.get()[offset + k] << k);
+    if (allocation.initialized) {
+      uint32_t flags = 0;  // a byte for each byte, 0 or 1
+      std::memcpy(&flags, allocation.initialized.get() + offset, bytes);
+      word.written = static_cast<uint8_t>((flags | flags >> 7 | flags >> 14 | flags >> 21) & 15);
+    }
     words_.push_back(word);
   }
-  // The last word remembered was another worker's.
-  void forget_last() { words_.pop_back(); }
+  // The last words remembered were another worker's.
+  void forget_last(size_t count = 1) { words_.resize(words_.size() - count); }
   void forget_all() { words_ = {}; }
   size_t words() const { return words_.size(); }
 
