@@ -255,7 +255,7 @@ def test_a_kept_score_stands_in_labs_and_on_the_staffs_page_until_the_lab_change
     assert f"mutants: {share}\n" in project.warpgrade("labs", "dot")
     assert f"; mutants: {share})" in project.warpgrade("labs")
     page = (lab / "README.md").read_text(encoding="utf-8")
-    assert f"| 12 of {kept['listed']} | {kept['changing']} |" in page
+    assert f"| 12 of {kept['listed']} | {kept['shapes']} | {kept['changing']} |" in page
     assert kept_of(project)["is_stale"] is False
 
     declared = (lab / "lab.yaml").read_text(encoding="utf-8")

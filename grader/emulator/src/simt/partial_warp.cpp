@@ -28,8 +28,7 @@ void refuse_short_lines(Warp& w, const Inst& i) {
       "unsupported wgmma.mma_async.sp with B along k in lines of 32 bytes (the swizzle of its descriptor)";
   d.advice =
       "A step of k has 64 bytes of B. Lay B out without a swizzle, or with one of 64 or 128 bytes, or run "
-      "this "
-      "part on a GPU.";
+      "this part on a GPU.";
   stop_launch(w, std::move(d), Fault::illegal_instruction);
 }
 
