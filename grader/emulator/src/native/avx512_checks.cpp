@@ -44,15 +44,22 @@ void Avx512Emitter::check_flags(const Access& a, const Xbyak::RegExp& at, Label&
   jnz(closer, T_NEAR);
 }
 
-void Avx512Emitter::check_in_place(const Access& a, Label& closer) {
-  if (a.shared) return check_shared_in_place(a, closer);
+// Of a load of global memory that nothing can race with: rax gets the way from host addresses to flags. False: nobody
+// asks for flags.
+bool Avx512Emitter::load_flags(const Access& a, Label& unfollowed, Label& closer) {
   cmp(qword[r15 + a.hint(offsetof(NativeHint, unraced))], 0);
   je(closer, T_NEAR);
-  if (!settings().init_check) return;
-  Label unfollowed;
+  if (!settings().init_check) return false;
   mov(rax, qword[r15 + a.hint(offsetof(NativeHint, flags))]);
   test(rax, rax);
-  jz(unfollowed);
+  jz(unfollowed, T_NEAR);
+  return true;
+}
+
+void Avx512Emitter::check_in_place(const Access& a, Label& closer) {
+  if (a.shared) return check_shared_in_place(a, closer);
+  Label unfollowed;
+  if (!load_flags(a, unfollowed, closer)) return;
   check_flags(a, rax + rdx, closer);
   L(unfollowed);
 }
@@ -232,13 +239,8 @@ void Avx512Emitter::remember_in_place(const Access& a) {
 
 // Loads of global memory by lanes anywhere.
 void Avx512Emitter::check_lanes_in_place(const Access& a, Label& closer) {
-  cmp(qword[r15 + a.hint(offsetof(NativeHint, unraced))], 0);
-  je(closer, T_NEAR);
-  if (!settings().init_check) return;
   Label unfollowed;
-  mov(rax, qword[r15 + a.hint(offsetof(NativeHint, flags))]);
-  test(rax, rax);
-  jz(unfollowed, T_NEAR);
+  if (!load_flags(a, unfollowed, closer)) return;
   if (a.access_bytes() != kUnitBytes) {
     jmp(closer, T_NEAR);
     return L(unfollowed);

@@ -88,6 +88,7 @@ class Avx512Emitter final : public Emitter {
   void check_in_place(const Access& a, Label& closer) override;
   void remember_in_place(const Access& a) override;
   void check_lanes_in_place(const Access& a, Label& closer) override;
+  bool load_flags(const Access& a, Label& unfollowed, Label& closer);
   void check_flags(const Access& a, const Xbyak::RegExp& at, Label& closer);
   void check_shared_in_place(const Access& a, Label& closer);
   void check_unit_order(const Access& a, Label& closer);

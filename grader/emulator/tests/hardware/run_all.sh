@@ -137,7 +137,7 @@ while read -r name program want arguments; do
   if [[ $name == fault_* ]] && ! grep -qw "${name#fault_}" "$out/$name.txt"; then verdict="other"; fi
   said=$out/$name.txt
   [[ $verdict == ok || -s $said ]] || said=$out/$name.err
-  row "$name" "$verdict" "$({ grep '^FAILED' "$said" || grep -v '^$' "$said" | tail -n 1; } | paste -s -d ';' | cut -c 1-400)"
+  row "$name" "$verdict" "$({ grep '^FAILED' "$said" || grep -v '^$' "$said" | tail -n 1; } | paste -s -d ';' | sed "s#$root/##g" | cut -c 1-400)"
 done <<<"$runs"
 
 if [[ -n $sanitizer ]]; then

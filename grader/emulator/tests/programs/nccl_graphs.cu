@@ -2,26 +2,12 @@
 // ncclAllReduce, in one graph for each rank): a thread for each rank, or one for all. A ring of sends and receives goes
 // through a group of one rank. The sums are those of plain loops on the host. With an argument: one mistake, at the
 // line that carries MISTAKE <argument>.
-#if __has_include(<nccl.h>)
-#include <nccl.h>
-#else
-#include "../../libraries/nccl/nccl_api.h"
-#endif
 
 #include <string>
 #include <thread>
 
 #include "check.h"
-
-#define CHECK_NCCL(call)                                                                         \
-  do {                                                                                           \
-    const ncclResult_t result_ = (call);                                                         \
-    if (result_ != ncclSuccess) {                                                                \
-      std::printf("%s:%d: %s: %s: %s\n", __FILE__, __LINE__, #call, ncclGetErrorString(result_), \
-                  ncclGetLastError(nullptr));                                                    \
-      std::exit(100);                                                                            \
-    }                                                                                            \
-  } while (0)
+#include "nccl_check.h"
 
 namespace {
 

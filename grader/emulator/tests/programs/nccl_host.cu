@@ -2,15 +2,11 @@
 // Communication Functions", "Point To Point Communication Functions", "Group Calls"). Every type and operation is
 // compared with a plain sum on the host, one thread for all devices and one for each. With an argument: one mistake,
 // at the line that carries MISTAKE <argument>; prints the results that the program sees.
-#if __has_include(<nccl.h>)
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-#include <nccl.h>
-#else
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-#include "../../libraries/nccl/nccl_api.h"
+#include "nccl_check.h"
+#if !__has_include(<nccl.h>)
 extern "C" ncclResult_t ncclCommShrink(ncclComm_t, int*, int, ncclComm_t*, ncclConfig_t*, int);
 #endif
 
@@ -21,16 +17,6 @@ extern "C" ncclResult_t ncclCommShrink(ncclComm_t, int*, int, ncclComm_t*, ncclC
 #include <type_traits>
 
 #include "check.h"
-
-#define CHECK_NCCL(call)                                                                         \
-  do {                                                                                           \
-    const ncclResult_t result_ = (call);                                                         \
-    if (result_ != ncclSuccess) {                                                                \
-      std::printf("%s:%d: %s: %s: %s\n", __FILE__, __LINE__, #call, ncclGetErrorString(result_), \
-                  ncclGetLastError(nullptr));                                                    \
-      std::exit(100);                                                                            \
-    }                                                                                            \
-  } while (0)
 
 using Comms = std::vector<ncclComm_t>;
 

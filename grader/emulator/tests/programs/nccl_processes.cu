@@ -2,13 +2,6 @@
 // The guide gives the id to the ranks by MPI_Bcast, this program by a pipe to processes that it forks before its first
 // call of CUDA. Each rank compares what it gets with plain sums on the host. With an argument: what one rank does
 // wrong, at the line of the others' call that carries MISTAKE <argument>; each prints the result that it sees.
-#if __has_include(<nccl.h>)
-#include <nccl.h>
-#else
-#include <cuda_runtime.h>
-
-#include "../../libraries/nccl/nccl_api.h"
-#endif
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,16 +13,7 @@
 #include <string>
 
 #include "check.h"
-
-#define CHECK_NCCL(call)                                                                         \
-  do {                                                                                           \
-    const ncclResult_t result_ = (call);                                                         \
-    if (result_ != ncclSuccess) {                                                                \
-      std::printf("%s:%d: %s: %s: %s\n", __FILE__, __LINE__, #call, ncclGetErrorString(result_), \
-                  ncclGetLastError(nullptr));                                                    \
-      std::exit(100);                                                                            \
-    }                                                                                            \
-  } while (0)
+#include "nccl_check.h"
 
 int g_ranks = 0, g_rank = 0;
 ncclComm_t g_comm = nullptr;
